@@ -1,0 +1,5 @@
+//! JSON text, kept as text: validated once, walked without being materialised, written with
+//! JavaScript's escapes. Nothing here turns a string or a number into another one, so a lone
+//! surrogate or a 40-digit integer leaves as it came.
+
+pub mod scan;
