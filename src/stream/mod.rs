@@ -1,1 +1,4 @@
-//! (being written)
+//! Bytes in and bytes out: which inputs, one bounded record after the other, and files put down whole.
+
+pub mod ndjson;
+pub mod operands;

@@ -1,0 +1,174 @@
+//! Which inputs a program reads: its operands, or the names in a `--files0-from` list, or stdin.
+//!
+//! The rules are those of `wc`, `du` and `sort`: `-` is stdin, a list and operands exclude each other, a
+//! list is read as it comes and may hold a million names, a bad name in it is reported by its position
+//! and the next one is read.
+
+use std::fmt;
+use std::fs::File;
+use std::io::{self, Read};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::{Path, PathBuf};
+
+use super::ndjson::{Record, Records};
+
+/// One input. Displays as messages name it: the path, or `-`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Input {
+    /// Standard input.
+    Stdin,
+    /// A file, FIFO or device.
+    File(PathBuf),
+}
+
+impl Input {
+    /// Open it for reading, unbuffered.
+    ///
+    /// # Errors
+    /// Those of `open(2)`, and `EISDIR` for a directory, which would otherwise fail at the first read.
+    pub fn open(&self) -> io::Result<Box<dyn Read + Send>> {
+        match self {
+            Input::Stdin => Ok(Box::new(io::stdin())),
+            Input::File(path) => {
+                let file = File::open(path)?;
+                if file.metadata()?.is_dir() {
+                    return Err(io::Error::from_raw_os_error(libc::EISDIR));
+                }
+                Ok(Box::new(file))
+            }
+        }
+    }
+}
+
+impl From<PathBuf> for Input {
+    fn from(path: PathBuf) -> Input {
+        if path.as_os_str() == "-" { Input::Stdin } else { Input::File(path) }
+    }
+}
+
+impl fmt::Display for Input {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Input::Stdin => f.write_str("-"),
+            Input::File(path) => Named(path).fmt(f),
+        }
+    }
+}
+
+/// A path in a message: as it is, or, when it is not UTF-8, with `\xff` for every byte that is no ASCII.
+pub struct Named<'a>(pub &'a Path);
+
+impl fmt::Display for Named<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0.to_str() {
+            Some(text) => f.write_str(text),
+            None => self.0.as_os_str().as_bytes().escape_ascii().fmt(f),
+        }
+    }
+}
+
+/// An operand, or a name in a list, that names no input.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BadOperand {
+    /// What to name in the message: the list and the position of the name in it, or the operand.
+    pub place: String,
+    /// What is wrong with it.
+    pub reason: String,
+}
+
+impl BadOperand {
+    fn new(place: impl fmt::Display, reason: impl Into<String>) -> BadOperand {
+        BadOperand { place: place.to_string(), reason: reason.into() }
+    }
+}
+
+impl fmt::Display for BadOperand {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.place, self.reason)
+    }
+}
+
+impl std::error::Error for BadOperand {}
+
+/// The inputs that `files`, or the list `files0_from`, name; stdin when there is neither.
+///
+/// # Errors
+/// A usage error: both are given, or `-` stands twice. In the iterator: a list that cannot be opened or
+/// read, which ends it, or one bad name of the list, after which it goes on.
+pub fn inputs<F: Into<PathBuf>, L: Into<PathBuf>>(
+    files: impl IntoIterator<Item = F>,
+    files0_from: Option<L>,
+) -> Result<impl Iterator<Item = Result<Input, BadOperand>>, BadOperand> {
+    let mut files: Vec<Input> = files.into_iter().map(|file| Input::from(file.into())).collect();
+    let list = files0_from.map(|list| Input::from(list.into()));
+    if let (Some(file), Some(_)) = (files.first(), &list) {
+        return Err(BadOperand::new(file, "file operands cannot be combined with --files0-from"));
+    }
+    if files.iter().filter(|&file| *file == Input::Stdin).count() > 1 {
+        return Err(BadOperand::new("-", "stdin given twice"));
+    }
+    if files.is_empty() && list.is_none() {
+        files.push(Input::Stdin);
+    }
+    Ok(files.into_iter().map(Ok).chain(list.into_iter().flat_map(List::new)))
+}
+
+/// No system opens a longer name (`PATH_MAX`, limits.h, is 4096 on Linux); a list that holds one is no list.
+const LONGEST_NAME: u64 = 64 << 10;
+
+/// The names of a list, NUL after each; the last one may lack it.
+struct List {
+    list: Input,
+    /// `None` before it is opened and after it ended.
+    names: Option<Records<Box<dyn Read + Send>>>,
+    unopened: Option<io::Error>,
+    stdin_taken: bool,
+}
+
+impl List {
+    fn new(list: Input) -> List {
+        let (names, unopened) = match list.open() {
+            Ok(names) => (Some(Records::new(names, 0, LONGEST_NAME)), None),
+            Err(error) => (None, Some(error)),
+        };
+        let stdin_taken = list == Input::Stdin;
+        List { list, names, unopened, stdin_taken }
+    }
+
+    fn input(&mut self, number: u64, name: &[u8]) -> Result<Input, BadOperand> {
+        let place = format_args!("{}:{number}", self.list).to_string();
+        let path = PathBuf::from(std::ffi::OsString::from_vec(name.to_vec()));
+        match Input::from(path) {
+            _ if name.is_empty() => Err(BadOperand::new(place, "zero-length file name")),
+            Input::Stdin if self.list == Input::Stdin => {
+                Err(BadOperand::new(place, "'-' in a list that is read from stdin"))
+            }
+            Input::Stdin if self.stdin_taken => Err(BadOperand::new(place, "stdin given twice")),
+            input => {
+                self.stdin_taken |= input == Input::Stdin;
+                Ok(input)
+            }
+        }
+    }
+}
+
+impl Iterator for List {
+    type Item = Result<Input, BadOperand>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if let Some(error) = self.unopened.take() {
+            return Some(Err(BadOperand::new(&self.list, error.to_string())));
+        }
+        let mut names = self.names.take()?;
+        let item = match names.next() {
+            Ok(None) => return None,
+            Err(error) => return Some(Err(BadOperand::new(&self.list, error.to_string()))),
+            Ok(Some(Record::TooLong { number })) => {
+                Err(BadOperand::new(format_args!("{}:{number}", self.list), "file name too long"))
+            }
+            Ok(Some(Record::Whole { number, bytes, .. })) => self.input(number, bytes),
+        };
+        self.names = Some(names);
+        Some(item)
+    }
+}
