@@ -1,1 +1,10 @@
-//! Tests of the real programs.
+//! Tests of the real programs: one module a program, and what holds for all of them.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::string_slice
+)]
+
+mod common;
