@@ -2,4 +2,7 @@
 //! JavaScript's escapes. Nothing here turns a string or a number into another one, so a lone
 //! surrogate or a 40-digit integer leaves as it came.
 
+pub mod canon;
+pub mod raw;
 pub mod scan;
+pub mod write;

@@ -1,0 +1,298 @@
+//! Writing JSON: `JSON.stringify`'s escapes and its two layouts, into a byte buffer.
+//!
+//! All writers share one escape policy: the short escapes, other controls as lower-case `\u00xx`,
+//! lone surrogates as `\udxxx`, everything else raw. Because of that, a string token that one
+//! program wrote is the token the next one would write, and can be copied.
+
+use super::raw::{Kind, Raw, Tokens};
+
+/// How a value is laid out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Layout {
+    /// On one line, no white space: `JSON.stringify(v)`.
+    Line,
+    /// One tab a level: `JSON.stringify(v, null, "\t")`, the convention of `.curt` files.
+    Tabs,
+}
+
+/// Append `text` as a JSON string token, quotes included. `text` is UTF-8 or WTF-8; a byte that is
+/// neither becomes U+FFFD (one for each maximal part, as every decoder does).
+pub fn escape_into(out: &mut Vec<u8>, text: &[u8]) {
+    out.push(b'"');
+    escape_inside(out, text);
+    out.push(b'"');
+}
+
+/// The same without the quotes: for a token that is built from parts.
+pub fn escape_inside(out: &mut Vec<u8>, text: &[u8]) {
+    match std::str::from_utf8(text) {
+        Ok(text) => escape_clean(out, text.as_bytes()),
+        Err(_) => {
+            let mut rest = text;
+            while let Some((valid, bad, after)) = split_invalid(rest) {
+                escape_clean(out, valid);
+                match surrogate(bad, after) {
+                    Some(unit) => {
+                        out.extend_from_slice(format!("\\u{unit:04x}").as_bytes());
+                        // The decoder stops after the first byte of the three.
+                        rest = after.get(2..).unwrap_or_default();
+                    }
+                    None => {
+                        out.extend_from_slice("\u{FFFD}".as_bytes());
+                        rest = after;
+                    }
+                }
+            }
+            escape_clean(out, rest);
+        }
+    }
+}
+
+/// `text` with every byte that is no UTF-8 replaced by U+FFFD, and whether any was.
+pub fn lossy(text: &[u8]) -> (std::borrow::Cow<'_, str>, bool) {
+    let text = String::from_utf8_lossy(text);
+    let changed = matches!(text, std::borrow::Cow::Owned(_));
+    (text, changed)
+}
+
+/// (valid front, invalid part, rest) of the first fault; `None` when there is none.
+fn split_invalid(text: &[u8]) -> Option<(&[u8], &[u8], &[u8])> {
+    let error = std::str::from_utf8(text).err()?;
+    let (valid, rest) = text.split_at_checked(error.valid_up_to())?;
+    let (bad, after) = rest.split_at_checked(error.error_len().unwrap_or(rest.len()))?;
+    Some((valid, bad, after))
+}
+
+/// The lone surrogate that WTF-8 spells with `bad` and the two bytes after it.
+fn surrogate(bad: &[u8], after: &[u8]) -> Option<u32> {
+    match (bad, after) {
+        ([0xED], [second @ 0xA0..=0xBF, third @ 0x80..=0xBF, ..]) => {
+            Some(0xD000 | (u32::from(*second) & 0x3F) << 6 | u32::from(*third) & 0x3F)
+        }
+        _ => None,
+    }
+}
+
+/// Valid UTF-8: copy runs that need no escape, a block of 32 at a time where nothing does.
+fn escape_clean(out: &mut Vec<u8>, text: &[u8]) {
+    let needs = |b: u8| b < 0x20 || b == b'"' || b == b'\\';
+    out.reserve(text.len() + 2);
+    for block in text.chunks(32) {
+        // Without an early exit the compiler turns this into vector compares.
+        if !block.iter().fold(false, |any, b| any | needs(*b)) {
+            out.extend_from_slice(block);
+            continue;
+        }
+        for &byte in block {
+            match byte {
+                b'"' => out.extend_from_slice(b"\\\""),
+                b'\\' => out.extend_from_slice(b"\\\\"),
+                b'\n' => out.extend_from_slice(b"\\n"),
+                b'\r' => out.extend_from_slice(b"\\r"),
+                b'\t' => out.extend_from_slice(b"\\t"),
+                0x08 => out.extend_from_slice(b"\\b"),
+                0x0C => out.extend_from_slice(b"\\f"),
+                0..0x20 => {
+                    let hex = |n: u8| if n < 10 { b'0' + n } else { b'a' + n - 10 };
+                    out.extend_from_slice(&[b'\\', b'u', b'0', b'0', hex(byte >> 4), hex(byte & 15)]);
+                }
+                _ => out.push(byte),
+            }
+        }
+    }
+}
+
+/// Builds one value in a buffer. The caller keeps the grammar: a key before each member's value,
+/// every container closed.
+pub struct Writer<'o> {
+    out: &'o mut Vec<u8>,
+    layout: Layout,
+    depth: usize,
+    /// Nothing stands in the current container yet.
+    fresh: bool,
+    /// A key was just written: the value follows it on the same line.
+    keyed: bool,
+}
+
+impl<'o> Writer<'o> {
+    /// Write into `out` from here on.
+    pub fn new(out: &'o mut Vec<u8>, layout: Layout) -> Self {
+        Self::nested(out, layout, 0, true)
+    }
+
+    /// Go on inside a container that stands `depth` levels deep; `fresh`: it is still empty.
+    pub fn nested(out: &'o mut Vec<u8>, layout: Layout, depth: usize, fresh: bool) -> Self {
+        Writer { out, layout, depth, fresh, keyed: false }
+    }
+
+    /// Open an object or array: `b'{'` or `b'['`.
+    pub fn open(&mut self, bracket: u8) {
+        self.lead();
+        self.out.push(bracket);
+        self.depth += 1;
+        self.fresh = true;
+    }
+
+    /// Close it: `b'}'` or `b']'`.
+    pub fn close(&mut self, bracket: u8) {
+        self.depth = self.depth.saturating_sub(1);
+        if !self.fresh {
+            self.new_line();
+        }
+        self.out.push(bracket);
+        self.fresh = false;
+    }
+
+    /// The key of the next member; plain ASCII names of our own.
+    pub fn key(&mut self, name: &str) {
+        self.lead();
+        escape_into(self.out, name.as_bytes());
+        self.colon();
+    }
+
+    /// The key of the next member, as the token it already is.
+    pub fn key_token(&mut self, key: Raw<'_>) {
+        self.lead();
+        self.out.extend_from_slice(key.bytes());
+        self.colon();
+    }
+
+    /// A string value.
+    pub fn string(&mut self, text: &[u8]) {
+        self.lead();
+        escape_into(self.out, text);
+    }
+
+    /// Anything that prints as a JSON scalar: an integer, `true`, `null`.
+    pub fn scalar(&mut self, value: impl std::fmt::Display) {
+        self.lead();
+        // Writing to a Vec cannot fail.
+        let _ = std::io::Write::write_fmt(self.out, format_args!("{value}"));
+    }
+
+    /// A finite number as JavaScript prints it; one that is not finite as `null`.
+    pub fn float(&mut self, value: f64) {
+        match serde_json::Number::from_f64(value) {
+            Some(_) if value == value.trunc() && value.abs() < 1e15 => self.scalar(value as i64),
+            Some(number) => self.scalar(number),
+            None => self.scalar("null"),
+        }
+    }
+
+    /// A value from another text, laid out anew; its tokens are copied.
+    pub fn raw(&mut self, value: Raw<'_>) {
+        match value.kind() {
+            Kind::Object | Kind::Array => self.relay(value.bytes()),
+            _ => {
+                self.lead();
+                self.out.extend_from_slice(value.bytes());
+            }
+        }
+    }
+
+    /// Copy a valid container token by token, with this writer's white space.
+    fn relay(&mut self, text: &[u8]) {
+        for token in Tokens(text) {
+            match token {
+                [bracket @ (b'{' | b'[')] => self.open(*bracket),
+                [bracket @ (b'}' | b']')] => self.close(*bracket),
+                b":" => self.colon(),
+                scalar => {
+                    self.lead();
+                    self.out.extend_from_slice(scalar);
+                }
+            }
+        }
+    }
+
+    fn colon(&mut self) {
+        self.out.extend_from_slice(match self.layout {
+            Layout::Line => b":".as_slice(),
+            Layout::Tabs => b": ",
+        });
+        self.keyed = true;
+    }
+
+    /// What stands before a key or a value: a comma, a line of its own.
+    fn lead(&mut self) {
+        if std::mem::take(&mut self.keyed) {
+            return;
+        }
+        if !self.fresh {
+            self.out.push(b',');
+        }
+        self.fresh = false;
+        if self.depth > 0 {
+            self.new_line();
+        }
+    }
+
+    fn new_line(&mut self) {
+        if self.layout == Layout::Tabs {
+            self.out.push(b'\n');
+            self.out.resize(self.out.len() + self.depth, b'\t');
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn relaid(text: &str, layout: Layout) -> String {
+        let mut out = Vec::new();
+        Writer::new(&mut out, layout).raw(Raw::parse(text.as_bytes()).unwrap());
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn layouts_are_those_of_json_stringify() {
+        // Expected texts: node 20, JSON.stringify(v) and JSON.stringify(v, null, "\t").
+        let text = r#" {"a" : [ ], "b":{ }, "c":[1 , {"d":"x: y,"}], "e": null } "#;
+        assert_eq!(relaid(text, Layout::Line), r#"{"a":[],"b":{},"c":[1,{"d":"x: y,"}],"e":null}"#);
+        assert_eq!(
+            relaid(text, Layout::Tabs),
+            "{\n\t\"a\": [],\n\t\"b\": {},\n\t\"c\": [\n\t\t1,\n\t\t{\n\t\t\t\"d\": \"x: y,\"\n\t\t}\n\t],\n\t\"e\": null\n}"
+        );
+        assert_eq!(relaid("[]", Layout::Tabs), "[]");
+        assert_eq!(relaid(" 1.0 ", Layout::Tabs), "1.0");
+    }
+
+    #[test]
+    fn number_text_and_lone_surrogates_are_copied() {
+        let text = r#"{"n":[1.0,-0,1e400,12345678901234567890123],"s":"\ud83d\u00e9"}"#;
+        assert_eq!(relaid(text, Layout::Line), text);
+    }
+
+    #[test]
+    fn escapes_are_those_of_json_stringify() {
+        let mut out = Vec::new();
+        escape_into(&mut out, "\u{0}\u{8}\t\n\u{b}\u{c}\r\u{1f}\"\\/\u{7f}é\u{2028}🦀".as_bytes());
+        let expected = "\"\\u0000\\b\\t\\n\\u000b\\f\\r\\u001f\\\"\\\\/\u{7f}é\u{2028}🦀\"";
+        assert_eq!(String::from_utf8(out).unwrap(), expected);
+        let mut out = Vec::new();
+        escape_into(&mut out, b"a\xED\xA0\xBDb\xFFc\xED\xB0");
+        assert_eq!(String::from_utf8(out).unwrap(), "\"a\\ud83db\u{FFFD}c\u{FFFD}\u{FFFD}\"");
+    }
+
+    #[test]
+    fn a_built_object_is_laid_out_like_a_relaid_one() {
+        for layout in [Layout::Line, Layout::Tabs] {
+            let mut out = Vec::new();
+            let mut w = Writer::new(&mut out, layout);
+            w.open(b'{');
+            w.key("a");
+            w.open(b'[');
+            w.scalar(1);
+            w.string(b"x");
+            w.close(b']');
+            w.key("b");
+            w.float(0.25);
+            w.key("c");
+            w.open(b'{');
+            w.close(b'}');
+            w.close(b'}');
+            assert_eq!(String::from_utf8(out).unwrap(), relaid(r#"{"a":[1,"x"],"b":0.25,"c":{}}"#, layout));
+        }
+    }
+}
