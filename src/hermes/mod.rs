@@ -1,1 +1,5 @@
-//! (being written)
+//! Hermes' store: what it holds, row by row, and what of it a person sees.
+
+pub mod content;
+pub mod session;
+pub mod visible;

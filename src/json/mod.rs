@@ -5,4 +5,5 @@
 pub mod canon;
 pub mod raw;
 pub mod scan;
+pub mod text;
 pub mod write;

@@ -29,7 +29,7 @@ pub enum Kind {
 }
 
 /// One value of a valid JSON text, without the white space around it.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Raw<'a>(&'a [u8]);
 
 impl std::fmt::Debug for Raw<'_> {

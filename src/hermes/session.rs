@@ -1,0 +1,204 @@
+//! A session row as its readers see it: cells still in the text they travelled in (session-row(5)).
+
+use crate::json::raw::{Kind, Raw};
+use crate::json::text::{Text, is_blank};
+use base64::Engine as _;
+use std::borrow::Cow;
+
+/// One session: the cells of its own row by name, and its message rows in store order.
+#[derive(Debug)]
+pub struct Session<'a> {
+    row: Raw<'a>,
+    /// The message rows, in `messages.id` order.
+    pub messages: Vec<Row<'a>>,
+}
+
+impl<'a> Session<'a> {
+    /// Read one session row. The error says which part of the record is not there.
+    pub fn read(row: Raw<'a>) -> Result<Self, &'static str> {
+        if row.kind() != Kind::Object {
+            return Err("not a session row: no object");
+        }
+        if row.get("id").is_none() {
+            return Err("not a session row: no id");
+        }
+        let messages = row.get("messages").filter(|m| m.kind() == Kind::Array);
+        let messages = messages.ok_or("not a session row: no messages")?.items().map(Row::read).collect();
+        Ok(Session { row, messages })
+    }
+
+    /// A cell of the session's own row; NULL is `None`.
+    pub fn cell(&self, column: &str) -> Option<Cell<'a>> {
+        Cell::of(self.row.get(column)?)
+    }
+
+    /// The rows of `session_model_usage`, in order of first use.
+    pub fn usage(&self) -> impl Iterator<Item = Raw<'a>> {
+        self.row.get("usage").into_iter().flat_map(Raw::items)
+    }
+
+    /// Names of the columns that were not NULL and were not read.
+    pub fn withheld(&self) -> impl Iterator<Item = Cow<'a, str>> {
+        names(self.row.get("withheld"))
+    }
+
+    /// Names of the columns whose cell was of the wrong kind.
+    pub fn malformed(&self) -> impl Iterator<Item = Cow<'a, str>> {
+        names(self.row.get("malformed"))
+    }
+}
+
+/// One message row. A column that the store lacks, or that is NULL, is `None`.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Row<'a> {
+    pub(super) role: Option<Raw<'a>>,
+    pub(super) content: Option<Raw<'a>>,
+    pub(super) tool_calls: Option<Raw<'a>>,
+    pub(super) tool_call_id: Option<Raw<'a>>,
+    pub(super) tool_name: Option<Raw<'a>>,
+    pub(super) timestamp: Option<Raw<'a>>,
+    token_count: Option<Raw<'a>>,
+    finish_reason: Option<Raw<'a>>,
+    reasoning: Option<Raw<'a>>,
+    reasoning_content: Option<Raw<'a>>,
+    pub(super) active: Option<Raw<'a>>,
+    pub(super) compacted: Option<Raw<'a>>,
+    pub(super) compressed_summary: Option<Raw<'a>>,
+    pub(super) display_kind: Option<Raw<'a>>,
+    pub(super) model_only: Option<Raw<'a>>,
+    withheld: Option<Raw<'a>>,
+    malformed: Option<Raw<'a>>,
+}
+
+impl<'a> Row<'a> {
+    fn read(message: Raw<'a>) -> Self {
+        let mut row = Row::default();
+        for (key, value) in message.members() {
+            let place = match key.quoted().unwrap_or_default() {
+                b"role" => &mut row.role,
+                b"content" => &mut row.content,
+                b"tool_calls" => &mut row.tool_calls,
+                b"tool_call_id" => &mut row.tool_call_id,
+                b"tool_name" => &mut row.tool_name,
+                b"timestamp" => &mut row.timestamp,
+                b"token_count" => &mut row.token_count,
+                b"finish_reason" => &mut row.finish_reason,
+                b"reasoning" => &mut row.reasoning,
+                b"reasoning_content" => &mut row.reasoning_content,
+                b"active" => &mut row.active,
+                b"compacted" => &mut row.compacted,
+                b"_compressed_summary" => &mut row.compressed_summary,
+                b"display_kind" => &mut row.display_kind,
+                b"model_only" => &mut row.model_only,
+                b"withheld" => &mut row.withheld,
+                b"malformed" => &mut row.malformed,
+                _ => continue,
+            };
+            *place = Some(value).filter(|value| !value.is_null());
+        }
+        row
+    }
+
+    /// Who speaks.
+    pub fn role(&self) -> Option<Cell<'a>> {
+        self.role.and_then(Cell::of)
+    }
+
+    /// What is said.
+    pub fn content(&self) -> Option<Cell<'a>> {
+        self.content.and_then(Cell::of)
+    }
+
+    /// The `tool_calls` cell as it travelled: JSON, or the string that it is.
+    pub fn tool_calls(&self) -> Option<Raw<'a>> {
+        self.tool_calls
+    }
+
+    /// Which call a tool row answers.
+    pub fn tool_call_id(&self) -> Option<Cell<'a>> {
+        self.tool_call_id.and_then(Cell::of)
+    }
+
+    /// Which tool a tool row is of.
+    pub fn tool_name(&self) -> Option<Cell<'a>> {
+        self.tool_name.and_then(Cell::of)
+    }
+
+    /// Epoch seconds, when they are in the window that Hermes itself trusts.
+    pub fn seconds(&self) -> Option<f64> {
+        self.timestamp.and_then(Raw::number).and_then(crate::time::in_window)
+    }
+
+    /// `token_count`; only a non-negative integer counts (rulings, "Messages").
+    pub fn token_count(&self) -> Option<u64> {
+        self.token_count.and_then(Raw::integer).and_then(|n| u64::try_from(n).ok())
+    }
+
+    /// Why the model stopped.
+    pub fn finish_reason(&self) -> Option<Cell<'a>> {
+        self.finish_reason.and_then(Cell::of)
+    }
+
+    /// `reasoning` and `reasoning_content`.
+    pub fn thoughts(&self) -> [Option<Cell<'a>>; 2] {
+        [self.reasoning.and_then(Cell::of), self.reasoning_content.and_then(Cell::of)]
+    }
+
+    /// Names of the columns that were not NULL and were not read.
+    pub fn withheld(&self) -> impl Iterator<Item = Cow<'a, str>> {
+        names(self.withheld)
+    }
+
+    /// Names of the columns whose cell was of the wrong kind.
+    pub fn malformed(&self) -> impl Iterator<Item = Cow<'a, str>> {
+        names(self.malformed)
+    }
+}
+
+/// A cell that should be text. Most are string tokens and stay that way.
+#[derive(Clone, Copy, Debug)]
+pub struct Cell<'a>(Raw<'a>);
+
+impl<'a> Cell<'a> {
+    fn of(value: Raw<'a>) -> Option<Self> {
+        (!value.is_null()).then_some(Cell(value))
+    }
+
+    /// The value as it travelled.
+    pub fn raw(self) -> Raw<'a> {
+        self.0
+    }
+
+    /// The cell as text: a string decoded (WTF-8), a number as it is written, bytes that are no
+    /// UTF-8 as they were in the store.
+    pub fn text(self) -> Cow<'a, [u8]> {
+        if let Some(text) = self.0.text() {
+            return text;
+        }
+        let bytes = self.0.get("base64").and_then(Raw::quoted);
+        match bytes.and_then(|b64| base64::engine::general_purpose::STANDARD.decode(b64).ok()) {
+            Some(bytes) => Cow::Owned(bytes),
+            None => Cow::Borrowed(self.0.bytes()),
+        }
+    }
+
+    /// The string token to write for this cell: its own where it has one.
+    pub fn token(self) -> Text<'a> {
+        match self.0.is_string() {
+            true => Text::Token(self.0),
+            false => Text::Decoded(self.text()),
+        }
+    }
+
+    /// Whether there is nothing but white space in it.
+    pub fn is_blank(self) -> bool {
+        is_blank(&self.text())
+    }
+}
+
+fn names(list: Option<Raw<'_>>) -> impl Iterator<Item = Cow<'_, str>> {
+    list.into_iter().flat_map(Raw::items).filter_map(Raw::text).map(|name| match name {
+        Cow::Borrowed(name) => String::from_utf8_lossy(name),
+        Cow::Owned(name) => Cow::Owned(String::from_utf8_lossy(&name).into_owned()),
+    })
+}
