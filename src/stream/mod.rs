@@ -2,3 +2,4 @@
 
 pub mod ndjson;
 pub mod operands;
+pub mod place;
