@@ -7,7 +7,7 @@
 //! | 2 | trouble: usage, input or output; beats 1 |
 //! | SIGPIPE | the reader of stdout went away; as every C filter dies, so that `xargs` and the shell see it |
 
-use std::fmt::Display;
+use std::fmt::{self, Display};
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
 use std::time::SystemTime;
@@ -41,8 +41,8 @@ impl From<io::Error> for Stop {
 /// How stdout is buffered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Buffer {
-    /// For verdicts and names: writes of at most 4096 bytes (`PIPE_BUF`, pipe(7)), which a pipe takes
-    /// whole, so that `xargs -P` tears no line.
+    /// For verdicts and names: writes of at most `PIPE_BUF` bytes (4096 on Linux, pipe(7)), which a pipe
+    /// takes whole, so that `xargs -P` tears no line.
     Lines,
     /// For data: writes of 64 KiB, and 1 MiB of pipe on either side where the system grants it.
     Blocks,
@@ -81,7 +81,7 @@ pub struct Shell {
 
 impl Shell {
     fn new(name: &'static str, buffer: Buffer) -> Shell {
-        Shell { out: Out::new(buffer), name, status: 0, stderr_is_terminal: io::stderr().is_terminal() }
+        Shell { out: Out::stdout(buffer), name, status: 0, stderr_is_terminal: io::stderr().is_terminal() }
     }
 
     /// `prog: place: reason` on stderr; the program will end with status 2.
@@ -152,35 +152,29 @@ impl Shell {
     }
 }
 
-/// Buffered stdout that never splits a record which fits the buffer: it is flushed before a record that
+/// Buffered output that never splits a record which fits the buffer: it is flushed before a record that
 /// does not fit any more, not in its middle. On a terminal every record shows at once.
 pub struct Out {
-    stdout: io::Stdout,
+    sink: Box<dyn Write>,
     buffer: Vec<u8>,
-    /// Bytes; also the largest write.
+    /// Bytes; no write of several records is larger.
     limit: usize,
-    is_terminal: bool,
+    at_once: bool,
     /// What `write!` formats into, so that its pieces arrive as one record.
     scratch: Vec<u8>,
 }
 
 impl Out {
-    fn new(buffer: Buffer) -> Out {
-        let stdout = io::stdout();
-        let is_terminal = stdout.is_terminal();
-        let limit = match buffer {
-            Buffer::Lines => 4096,
-            Buffer::Blocks => 64 << 10,
-        };
-        Out { stdout, buffer: Vec::with_capacity(limit), limit, is_terminal, scratch: Vec::new() }
+    fn new(sink: Box<dyn Write>, limit: usize, at_once: bool) -> Out {
+        Out { sink, buffer: Vec::with_capacity(limit), limit, at_once, scratch: Vec::new() }
     }
 
-    /// Write what is buffered. Buffered bytes are gone afterwards, also on an error: nobody may write
-    /// them a second time after half of them.
-    fn drain(&mut self) -> io::Result<()> {
-        let written = write_to(&self.stdout, &self.buffer);
-        self.buffer.clear();
-        written
+    fn stdout(buffer: Buffer) -> Out {
+        let limit = match buffer {
+            Buffer::Lines => libc::PIPE_BUF,
+            Buffer::Blocks => 64 << 10,
+        };
+        Out::new(Box::new(Stdout), limit, io::stdout().is_terminal())
     }
 }
 
@@ -191,16 +185,16 @@ impl Write for Out {
 
     fn write_all(&mut self, record: &[u8]) -> io::Result<()> {
         if self.buffer.len() + record.len() > self.limit {
-            self.drain()?;
+            self.flush()?;
         }
         if record.len() > self.limit {
-            return write_to(&self.stdout, record);
+            return self.sink.write_all(record);
         }
         self.buffer.extend_from_slice(record);
-        if self.is_terminal { self.drain() } else { Ok(()) }
+        if self.at_once { self.flush() } else { Ok(()) }
     }
 
-    fn write_fmt(&mut self, record: std::fmt::Arguments<'_>) -> io::Result<()> {
+    fn write_fmt(&mut self, record: fmt::Arguments<'_>) -> io::Result<()> {
         let mut scratch = std::mem::take(&mut self.scratch);
         scratch.clear();
         let written = scratch.write_fmt(record).and_then(|()| self.write_all(&scratch));
@@ -208,22 +202,27 @@ impl Write for Out {
         written
     }
 
+    /// The buffer is empty afterwards, also on an error: nobody may write its bytes a second time after
+    /// half of them.
     fn flush(&mut self) -> io::Result<()> {
-        self.drain()
+        let written = self.sink.write_all(&self.buffer);
+        self.buffer.clear();
+        written
     }
 }
 
-/// Past std's own line buffer, which would cut records that end in NUL.
-fn write_to(stdout: &io::Stdout, mut bytes: &[u8]) -> io::Result<()> {
-    while !bytes.is_empty() {
-        match rustix::io::write(stdout, bytes) {
-            Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
-            Ok(written) => bytes = bytes.get(written..).unwrap_or_default(),
-            Err(rustix::io::Errno::INTR) => {}
-            Err(error) => return Err(error.into()),
-        }
+/// The descriptor itself. std's `Stdout` has a line buffer of its own, which would cut records, and
+/// forgets an error when it is flushed at exit.
+struct Stdout;
+
+impl Write for Stdout {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        Ok(rustix::io::write(io::stdout(), bytes)?)
     }
-    Ok(())
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 /// Ask for 1 MiB of pipe on stdin and stdout. What is no pipe, or may not grow, stays as it is.
@@ -282,4 +281,121 @@ fn escaped(text: &str, terminal: bool) -> String {
 fn is_invisible(c: char) -> bool {
     matches!(c, '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
         | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::cell::RefCell;
+    use std::rc::Rc;
+
+    /// Every write(2) there would be.
+    #[derive(Clone, Default)]
+    struct Writes(Rc<RefCell<Vec<Vec<u8>>>>);
+
+    impl Write for Writes {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0.borrow_mut().push(bytes.to_vec());
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    fn writes(limit: usize, at_once: bool, records: &[&str]) -> Vec<String> {
+        let sink = Writes::default();
+        let mut out = Out::new(Box::new(sink.clone()), limit, at_once);
+        for record in records {
+            out.write_all(record.as_bytes()).unwrap();
+        }
+        out.flush().unwrap();
+        sink.0.take().into_iter().map(|bytes| String::from_utf8(bytes).unwrap()).collect()
+    }
+
+    #[test]
+    fn records_that_fit_are_never_split() {
+        assert_eq!(writes(8, false, &["aaa\n", "bbb\n", "c\n"]), ["aaa\nbbb\n", "c\n"]);
+        assert_eq!(writes(8, false, &["aaa\n", "bbbbb\n"]), ["aaa\n", "bbbbb\n"]);
+    }
+
+    #[test]
+    fn a_record_larger_than_the_buffer_goes_out_alone() {
+        assert_eq!(writes(4, false, &["a\n", "123456\n", "b\n"]), ["a\n", "123456\n", "b\n"]);
+    }
+
+    #[test]
+    fn a_record_that_is_exactly_the_buffer_fits() {
+        assert_eq!(writes(4, false, &["123\n", "456\n"]), ["123\n", "456\n"]);
+    }
+
+    #[test]
+    fn a_terminal_sees_each_record_at_once() {
+        assert_eq!(writes(64, true, &["a\n", "b\n"]), ["a\n", "b\n"]);
+    }
+
+    #[test]
+    fn a_formatted_record_is_one_record() {
+        let sink = Writes::default();
+        let mut out = Out::new(Box::new(sink.clone()), 8, false);
+        writeln!(out, "{}{}", "12", 34).unwrap();
+        writeln!(out, "{}: {}", "a", "bc").unwrap();
+        out.flush().unwrap();
+        assert_eq!(*sink.0.borrow(), [b"1234\n".to_vec(), b"a: bc\n".to_vec()]);
+    }
+
+    #[test]
+    fn what_a_failed_write_left_is_not_written_again() {
+        struct Full(Rc<RefCell<usize>>);
+        impl Write for Full {
+            fn write(&mut self, _: &[u8]) -> io::Result<usize> {
+                *self.0.borrow_mut() += 1;
+                Err(io::ErrorKind::StorageFull.into())
+            }
+            fn flush(&mut self) -> io::Result<()> {
+                Ok(())
+            }
+        }
+        let tries = Rc::new(RefCell::new(0));
+        let mut out = Out::new(Box::new(Full(Rc::clone(&tries))), 8, false);
+        out.write_all(b"a\n").unwrap();
+        assert!(out.flush().is_err());
+        assert!(out.flush().is_ok());
+        drop(out);
+        assert_eq!(*tries.borrow(), 1);
+    }
+
+    #[test]
+    fn a_reason_loses_its_errno_and_nothing_else() {
+        let missing = io::Error::from_raw_os_error(libc::ENOENT).to_string();
+        assert_eq!(without_errno(&missing), "No such file or directory");
+        assert_eq!(without_errno("unterminated (os error x)"), "unterminated (os error x)");
+        assert_eq!(without_errno("(os error 2)"), "(os error 2)");
+        assert_eq!(without_errno("line 3)"), "line 3)");
+    }
+
+    #[test]
+    fn controls_in_a_message_are_always_escaped() {
+        assert_eq!(escaped("a\nb\rc\td\x1b[31me\0\x7f\u{9b}", false), r"a\nb\rc\td\x1b[31me\x00\x7f\u{9b}");
+        assert_eq!(escaped("plain é 漢 👍", true), "plain é 漢 👍");
+    }
+
+    #[test]
+    fn what_reorders_or_hides_is_escaped_on_a_terminal_only() {
+        let name = "a\u{202e}b\u{200b}c\u{2028}d\u{feff}";
+        assert_eq!(escaped(name, true), r"a\u{202e}b\u{200b}c\u{2028}d\u{feff}");
+        assert_eq!(escaped(name, false), name);
+    }
+
+    #[test]
+    fn two_beats_one_and_neither_is_taken_back() {
+        let mut shell = Shell::new("test", Buffer::Lines);
+        assert_eq!(shell.status, 0);
+        shell.negative();
+        assert_eq!(shell.status, 1);
+        shell.status = 2;
+        shell.negative();
+        assert_eq!(shell.status, 2);
+    }
 }

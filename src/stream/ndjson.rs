@@ -169,3 +169,168 @@ impl<R: Read> Records<R> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// Gives its bytes in pieces of these sizes, over and over, and is interrupted before each.
+    struct Trickle<'a> {
+        bytes: &'a [u8],
+        pieces: Vec<usize>,
+        reads: usize,
+        /// The largest room a read was ever offered.
+        room: usize,
+    }
+
+    impl<'a> Trickle<'a> {
+        fn new(bytes: &'a [u8], pieces: &[usize]) -> Self {
+            Trickle { bytes, pieces: pieces.to_vec(), reads: 0, room: 0 }
+        }
+    }
+
+    impl Read for Trickle<'_> {
+        fn read(&mut self, room: &mut [u8]) -> io::Result<usize> {
+            self.reads += 1;
+            self.room = self.room.max(room.len());
+            if self.reads % 2 == 1 {
+                return Err(io::ErrorKind::Interrupted.into());
+            }
+            let piece = self.pieces[self.reads / 2 % self.pieces.len()].min(self.bytes.len()).min(room.len());
+            let (now, later) = self.bytes.split_at(piece);
+            room[..piece].copy_from_slice(now);
+            self.bytes = later;
+            Ok(piece)
+        }
+    }
+
+    /// A line as a test writes it: number and text (`None`: too long), and whether it had its end.
+    type Plain = (u64, Option<Vec<u8>>, bool);
+
+    fn read<R: Read>(lines: &mut Lines<R>) -> Vec<Plain> {
+        let mut read = Vec::new();
+        while let Some(line) = lines.next().unwrap() {
+            read.push(match line {
+                Line::Text { number, text, ended } => (number, Some(text.to_vec()), ended),
+                Line::TooLong { number } => (number, None, true),
+            });
+        }
+        read
+    }
+
+    fn lines(bytes: &[u8], max: u64) -> Vec<Plain> {
+        read(&mut Lines::new(bytes, max))
+    }
+
+    fn text(number: u64, text: &[u8]) -> Plain {
+        (number, Some(text.to_vec()), true)
+    }
+
+    #[test]
+    fn nothing_is_no_line() {
+        assert_eq!(lines(b"", 0), []);
+        assert_eq!(lines(b"\n", 0), []);
+    }
+
+    #[test]
+    fn blank_lines_are_skipped_and_counted() {
+        assert_eq!(lines(b"\n \t\r\n1\n\r\n\n2\n   ", 0), [text(3, b"1"), text(6, b"2")]);
+    }
+
+    #[test]
+    fn a_last_line_without_its_end_says_so() {
+        assert_eq!(lines(b"1\n2", 0), [text(1, b"1"), (2, Some(b"2".to_vec()), false)]);
+    }
+
+    #[test]
+    fn only_0a_ends_a_line() {
+        let line = "a\rb\u{2028}c\u{85}d\0e\x0b\x0c\x1e".as_bytes();
+        assert_eq!(lines(&[line, b"\n"].concat(), 0), [text(1, line)]);
+    }
+
+    #[test]
+    fn a_carriage_return_stays() {
+        assert_eq!(lines(b"1\r\n2\r\n", 0), [text(1, b"1\r"), text(2, b"2\r")]);
+    }
+
+    #[test]
+    fn bytes_that_are_not_utf8_are_bytes() {
+        assert_eq!(lines(b"\xff\xfe\n", 0), [text(1, b"\xff\xfe")]);
+    }
+
+    #[test]
+    fn a_line_as_long_as_the_bound_passes_and_one_more_byte_does_not() {
+        assert_eq!(lines(b"12345\n123456\n1\n", 5), [text(1, b"12345"), (2, None, true), text(3, b"1")]);
+        assert_eq!(lines(b"123456", 5), [(1, None, true)]);
+        assert_eq!(lines(b"12345", 5), [(1, Some(b"12345".to_vec()), false)]);
+    }
+
+    #[test]
+    fn a_blank_line_beyond_the_bound_is_too_long() {
+        assert_eq!(lines(b"      \n1\n", 5), [(1, None, true), text(2, b"1")]);
+    }
+
+    #[test]
+    fn an_endless_line_takes_no_more_memory_than_the_bound_and_a_chunk() {
+        let mut long = Lines::new(io::repeat(b'x').take(50 << 20), 100);
+        assert_eq!(read(&mut long), [(1, None, true)]);
+        assert_eq!(long.0.buffer.len(), CHUNK);
+        let mut long = Lines::new(io::repeat(b'x').take(50 << 20), 1 << 20);
+        assert_eq!(read(&mut long), [(1, None, true)]);
+        assert!(long.0.buffer.len() <= (1 << 20) + CHUNK);
+    }
+
+    #[test]
+    fn lines_far_larger_than_the_buffer_are_whole() {
+        let big = vec![b'y'; 5 * CHUNK + 17];
+        let bytes = [b"1\n", &big[..], b"\n2\n", &big, b"\n3"].concat();
+        let expected =
+            [text(1, b"1"), text(2, &big), text(3, b"2"), text(4, &big), (5, Some(b"3".to_vec()), false)];
+        assert_eq!(lines(&bytes, 0), expected);
+        assert_eq!(lines(&bytes, big.len() as u64), expected);
+    }
+
+    #[test]
+    fn an_end_is_an_end() {
+        let mut trickle = Lines::new(Trickle::new(b"1\n", &[1]), 0);
+        assert_eq!(read(&mut trickle), [text(1, b"1")]);
+        let reads = trickle.0.source.reads;
+        assert_eq!(trickle.next().unwrap(), None);
+        assert_eq!(trickle.0.source.reads, reads);
+    }
+
+    #[test]
+    fn an_error_of_reading_is_passed_on() {
+        struct Broken;
+        impl Read for Broken {
+            fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
+                Err(io::Error::from_raw_os_error(libc::EIO))
+            }
+        }
+        let mut lines = Lines::new((&b"1\n2"[..]).chain(Broken), 0);
+        assert!(matches!(lines.next(), Ok(Some(Line::Text { text: b"1", .. }))));
+        assert_eq!(lines.next().unwrap_err().raw_os_error(), Some(libc::EIO));
+    }
+
+    proptest! {
+        /// However the bytes arrive, the lines are those of the whole text.
+        #[test]
+        fn pieces_make_no_difference(
+            bytes in prop::collection::vec(prop::sample::select(b"\n\n\r \tab".to_vec()), 0..60),
+            pieces in prop::collection::vec(1..7usize, 1..5),
+            max in 0..9u64,
+        ) {
+            let ended = bytes.split_inclusive(|&b| b == b'\n').zip(1..);
+            let expected: Vec<Plain> = ended.filter_map(|(line, number)| {
+                let text = line.strip_suffix(b"\n").unwrap_or(line);
+                if max > 0 && text.len() as u64 > max {
+                    return Some((number, None, true));
+                }
+                let blank = text.trim_ascii().is_empty();
+                (!blank).then(|| (number, Some(text.to_vec()), text.len() < line.len()))
+            }).collect();
+            prop_assert_eq!(read(&mut Lines::new(Trickle::new(&bytes, &pieces), max)), expected);
+        }
+    }
+}

@@ -172,3 +172,111 @@ impl Iterator for List {
         Some(item)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::ffi::OsStr;
+
+    /// Names and complaints, in order, as a test writes them.
+    fn read(items: impl Iterator<Item = Result<Input, BadOperand>>) -> Vec<String> {
+        items.map(|item| item.map_or_else(|bad| format!("! {bad}"), |input| input.to_string())).collect()
+    }
+
+    fn from_files(files: &[&str]) -> Vec<String> {
+        read(inputs(files, None::<PathBuf>).unwrap())
+    }
+
+    /// What a list with these bytes gives. The first complaint's place is cut to the list's own name.
+    fn from_list(bytes: &[u8]) -> Vec<String> {
+        let list = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(list.path(), bytes).unwrap();
+        let place = list.path().display().to_string();
+        let read = read(inputs::<PathBuf, _>([], Some(list.path())).unwrap());
+        read.into_iter().map(|item| item.replace(&place, "LIST")).collect()
+    }
+
+    #[test]
+    fn no_operand_is_stdin() {
+        assert_eq!(from_files(&[]), ["-"]);
+    }
+
+    #[test]
+    fn operands_come_in_their_order_and_a_dash_among_them_is_stdin() {
+        assert_eq!(from_files(&["b", "-", "a", "b"]), ["b", "-", "a", "b"]);
+        assert_eq!(inputs(["-"], None::<PathBuf>).unwrap().next(), Some(Ok(Input::Stdin)));
+        assert_eq!(inputs(["./-"], None::<PathBuf>).unwrap().next(), Some(Ok(Input::File("./-".into()))));
+    }
+
+    #[test]
+    fn stdin_twice_is_a_usage_error() {
+        let bad = inputs(["-", "a", "-"], None::<PathBuf>).err().unwrap();
+        assert_eq!(bad.to_string(), "-: stdin given twice");
+    }
+
+    #[test]
+    fn a_list_and_operands_are_a_usage_error() {
+        let bad = inputs(["a"], Some("list")).err().unwrap();
+        assert_eq!(bad.to_string(), "a: file operands cannot be combined with --files0-from");
+    }
+
+    #[test]
+    fn a_list_names_what_nul_ends_and_the_last_name_may_lack_it() {
+        assert_eq!(from_list(b"a\0b c\0\nd\0"), ["a", "b c", "\nd"]);
+        assert_eq!(from_list(b"a\0b"), ["a", "b"]);
+        assert_eq!(from_list(b"a\xff\0"), [r"a\xff"]);
+    }
+
+    #[test]
+    fn an_empty_list_names_nothing_not_even_stdin() {
+        assert_eq!(from_list(b""), [""; 0]);
+    }
+
+    #[test]
+    fn a_zero_length_name_is_told_by_its_position_and_the_list_goes_on() {
+        assert_eq!(from_list(b"a\0\0b\0"), ["a", "! LIST:2: zero-length file name", "b"]);
+        assert_eq!(from_list(b"\0"), ["! LIST:1: zero-length file name"]);
+    }
+
+    #[test]
+    fn a_dash_in_a_list_from_a_file_is_stdin_once() {
+        assert_eq!(from_list(b"-\0a\0-\0"), ["-", "a", "! LIST:3: stdin given twice"]);
+    }
+
+    #[test]
+    fn a_name_without_end_is_not_kept() {
+        let name = vec![b'x'; 1 << 20];
+        assert_eq!(from_list(&[&name, &b"\0a\0"[..]].concat()), ["! LIST:1: file name too long", "a"]);
+    }
+
+    #[test]
+    fn a_list_that_cannot_be_opened_is_one_complaint() {
+        let items = read(inputs::<PathBuf, _>([], Some("/nonexistent/list")).unwrap());
+        assert_eq!(items, ["! /nonexistent/list: No such file or directory (os error 2)"]);
+        let items = read(inputs::<PathBuf, _>([], Some("/")).unwrap());
+        assert_eq!(items, ["! /: Is a directory (os error 21)"]);
+    }
+
+    #[test]
+    fn a_million_names_stream() {
+        let list = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(list.path(), "some/name\0".repeat(1_000_000)).unwrap();
+        assert_eq!(
+            inputs::<PathBuf, _>([], Some(list.path())).unwrap().filter(Result::is_ok).count(),
+            1_000_000
+        );
+    }
+
+    #[test]
+    fn a_directory_is_refused_at_open() {
+        let error = Input::File("/".into()).open().err().unwrap();
+        assert_eq!(error.raw_os_error(), Some(libc::EISDIR));
+    }
+
+    #[test]
+    fn a_path_that_is_not_utf8_is_shown_by_its_bytes() {
+        let path = Path::new(OsStr::from_bytes(b"a\xff\xc3\xa9"));
+        assert_eq!(Named(path).to_string(), r"a\xff\xc3\xa9");
+        assert_eq!(Named(Path::new("é\n")).to_string(), "é\n");
+    }
+}
