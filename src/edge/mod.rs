@@ -2,4 +2,5 @@
 //! closed pipe. Used by `src/bin` alone; nothing here knows what a conversation is.
 
 pub mod argv;
+pub mod progress;
 pub mod shell;

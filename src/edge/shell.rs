@@ -15,6 +15,7 @@ use std::time::SystemTime;
 use argh::{ArgsInfo, FromArgs};
 
 use super::argv::{self, Early};
+use super::progress::Progress;
 
 /// Why a program stopped before its end.
 #[derive(Debug)]
@@ -77,11 +78,18 @@ pub struct Shell {
     name: &'static str,
     status: u8,
     stderr_is_terminal: bool,
+    progress: Option<Progress>,
 }
 
 impl Shell {
     fn new(name: &'static str, buffer: Buffer) -> Shell {
-        Shell { out: Out::stdout(buffer), name, status: 0, stderr_is_terminal: io::stderr().is_terminal() }
+        Shell {
+            out: Out::stdout(buffer),
+            name,
+            status: 0,
+            stderr_is_terminal: io::stderr().is_terminal(),
+            progress: None,
+        }
     }
 
     /// `prog: place: reason` on stderr; the program will end with status 2.
@@ -127,11 +135,21 @@ impl Shell {
     /// be written leaves nobody to tell.
     fn message(&mut self, text: &str) {
         let line = format!("{}: {}\n", self.name, escaped(text, self.stderr_is_terminal));
-        let _ = io::stderr().write_all(line.as_bytes());
+        let write = || io::stderr().write_all(line.as_bytes());
+        let _ = self.progress.as_ref().map_or_else(write, |progress| progress.aside(write));
+    }
+
+    /// Keep out of the way of this bar, and wipe it at the end.
+    pub(super) fn watch(&mut self, progress: &Progress) {
+        self.progress = Some(progress.clone());
+        self.out.progress = self.out.at_once.then(|| progress.clone());
     }
 
     /// Flush, tell what stopped the program, and settle the status.
     fn end(mut self, stopped: Result<(), Stop>) -> ExitCode {
+        if let Some(progress) = &self.progress {
+            progress.finish();
+        }
         let (stopped, usage) = match stopped {
             Err(Stop::Usage(reason)) => (Ok(()), Some(reason)),
             Err(Stop::Output(error)) => (Err(error), None),
@@ -160,13 +178,15 @@ pub struct Out {
     /// Bytes; no write of several records is larger.
     limit: usize,
     at_once: bool,
+    /// A bar on the terminal that the records go to.
+    progress: Option<Progress>,
     /// What `write!` formats into, so that its pieces arrive as one record.
     scratch: Vec<u8>,
 }
 
 impl Out {
     fn new(sink: Box<dyn Write>, limit: usize, at_once: bool) -> Out {
-        Out { sink, buffer: Vec::with_capacity(limit), limit, at_once, scratch: Vec::new() }
+        Out { sink, buffer: Vec::with_capacity(limit), limit, at_once, progress: None, scratch: Vec::new() }
     }
 
     fn stdout(buffer: Buffer) -> Out {
@@ -188,7 +208,7 @@ impl Write for Out {
             self.flush()?;
         }
         if record.len() > self.limit {
-            return self.sink.write_all(record);
+            return put(&mut self.sink, record, self.progress.as_ref());
         }
         self.buffer.extend_from_slice(record);
         if self.at_once { self.flush() } else { Ok(()) }
@@ -205,9 +225,16 @@ impl Write for Out {
     /// The buffer is empty afterwards, also on an error: nobody may write its bytes a second time after
     /// half of them.
     fn flush(&mut self) -> io::Result<()> {
-        let written = self.sink.write_all(&self.buffer);
+        let written = put(&mut self.sink, &self.buffer, self.progress.as_ref());
         self.buffer.clear();
         written
+    }
+}
+
+fn put(sink: &mut dyn Write, bytes: &[u8], progress: Option<&Progress>) -> io::Result<()> {
+    match progress {
+        Some(progress) if !bytes.is_empty() => progress.aside(|| sink.write_all(bytes)),
+        _ => sink.write_all(bytes),
     }
 }
 
