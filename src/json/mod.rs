@@ -3,7 +3,10 @@
 //! surrogate or a 40-digit integer leaves as it came.
 
 pub mod canon;
+pub mod decimal;
 pub mod raw;
 pub mod scan;
+pub mod short;
+pub mod skip;
 pub mod text;
 pub mod write;

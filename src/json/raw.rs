@@ -28,6 +28,21 @@ pub enum Kind {
     Null,
 }
 
+/// With its article, for messages: "a number".
+impl std::fmt::Display for Kind {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Kind::Object => "an object",
+            Kind::Array => "an array",
+            Kind::String => "a string",
+            Kind::Number => "a number",
+            Kind::True => "true",
+            Kind::False => "false",
+            Kind::Null => "null",
+        })
+    }
+}
+
 /// One value of a valid JSON text, without the white space around it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Raw<'a>(&'a [u8]);
