@@ -1,1 +1,3 @@
-//! (being written)
+//! `.curt`: what a body is (curt(5), the spec).
+
+pub mod write;

@@ -5,8 +5,7 @@ use super::session::Cell;
 use crate::json::canon::canonical;
 use crate::json::raw::{Kind, Raw};
 use crate::json::text::{Text, is_blank};
-use crate::json::write::Writer;
-use crate::json::write::{Layout, lossy};
+use crate::json::write::{Layout, Writer};
 use std::borrow::Cow;
 
 /// What was done to one cell on its way to being text.
@@ -18,8 +17,6 @@ pub struct Treatment {
     pub wrappers: u64,
     /// It was a JSON object or array, and now is its canonical form.
     pub json: bool,
-    /// Bytes that are no UTF-8 became U+FFFD.
-    pub repaired: bool,
 }
 
 /// How to treat a content cell.
@@ -43,7 +40,7 @@ pub fn content<'a>(cell: Cell<'a>, manner: Manner) -> (Text<'a>, Treatment) {
     if let Some([b'A'..=b'Z' | b'a'..=b'z', ..]) = cell.raw().quoted() {
         return (Text::Token(cell.raw()), done);
     }
-    let text = cell.text();
+    let text = clean(cell);
     if let Some(payload) = text.strip_prefix(SENTINEL)
         && let Some(said) = structured(payload, manner.no_images)
     {
@@ -54,27 +51,26 @@ pub fn content<'a>(cell: Cell<'a>, manner: Manner) -> (Text<'a>, Treatment) {
         if manner.tool && text.starts_with(OPENER) {
             let (body, wrappers) = unwrap_untrusted(&text);
             done.wrappers = wrappers;
-            return (repaired(Cow::Owned(body), cell, &mut done), done);
+            return (Text::Decoded(body.into()), done);
         }
         if let Some(document) = document(&text) {
             done.json = true;
             return (Text::Decoded(document.into()), done);
         }
     }
-    if cell.raw().is_string() {
-        return (Text::Token(cell.raw()), done);
+    match cell.raw().is_string() {
+        true => (Text::Token(cell.raw()), done),
+        false => (Text::Decoded(text), done),
     }
-    (repaired(text, cell, &mut done), done)
 }
 
-/// `text` without bytes that are no UTF-8, which only a cell of bytes can hold.
-fn repaired<'a>(text: Cow<'a, [u8]>, cell: Cell<'_>, done: &mut Treatment) -> Text<'a> {
-    if cell.raw().kind() != Kind::Object {
-        return Text::Decoded(text);
+/// The text of a cell; bytes that are no UTF-8, which only a cell of bytes can hold, become U+FFFD.
+/// (A string's lone surrogates are no such bytes, and stay.)
+fn clean(cell: Cell<'_>) -> Cow<'_, [u8]> {
+    match cell.raw().kind() {
+        Kind::Object => Cow::Owned(String::from_utf8_lossy(&cell.text()).into_owned().into_bytes()),
+        _ => cell.text(),
     }
-    let (clean, changed) = lossy(&text);
-    done.repaired = changed;
-    Text::Decoded(Cow::Owned(clean.into_owned().into_bytes()))
 }
 
 /// The canonical form of text that is a JSON object or array; `None` for other text, and where
@@ -223,9 +219,8 @@ fn next_block(inside: &[u8]) -> usize {
 }
 
 /// `reasoning` and `reasoning_content` as one thought: the parts that are not blank and that the
-/// other does not already contain, a blank line between. `None` when nothing is left; the flag tells
-/// whether bytes that are no UTF-8 were replaced.
-pub fn thinking<'a>(thoughts: [Option<Cell<'a>>; 2]) -> Option<(Text<'a>, bool)> {
+/// other does not already contain, a blank line between. `None` when nothing is left.
+pub fn thinking<'a>(thoughts: [Option<Cell<'a>>; 2]) -> Option<Text<'a>> {
     let [first, second] = thoughts.map(|cell| cell.filter(|cell| !cell.is_blank()));
     let single = match (first, second) {
         (None, None) => return None,
@@ -237,32 +232,24 @@ pub fn thinking<'a>(thoughts: [Option<Cell<'a>>; 2]) -> Option<(Text<'a>, bool)>
             } else if memchr::memmem::find(&b, &a).is_some() {
                 second
             } else {
-                let joined = [&*a, b"\n\n", &*b].concat();
-                let (clean, changed) = lossy_bytes(first, second, joined);
-                return Some((Text::Decoded(Cow::Owned(clean)), changed));
+                return Some(Text::Decoded([&*clean(first), b"\n\n", &*clean(second)].concat().into()));
             }
         }
     };
-    let mut done = Treatment::default();
-    let text = match single.raw().is_string() {
+    Some(match single.raw().is_string() {
         true => Text::Token(single.raw()),
-        false => repaired(single.text(), single, &mut done),
-    };
-    Some((text, done.repaired))
-}
-
-/// Join of two cells: only cells of bytes are repaired, so that lone surrogates of strings survive.
-fn lossy_bytes(first: Cell<'_>, second: Cell<'_>, joined: Vec<u8>) -> (Vec<u8>, bool) {
-    if [first, second].iter().all(|cell| cell.raw().kind() != Kind::Object) {
-        return (joined, false);
-    }
-    let (clean, changed) = lossy(&joined);
-    (clean.into_owned().into_bytes(), changed)
+        false => Text::Decoded(clean(single)),
+    })
 }
 
 /// Whether a content cell says nothing at all.
 pub fn is_silent(cell: Option<Cell<'_>>) -> bool {
-    cell.is_none_or(|cell| is_blank(&content(cell, Manner::default()).0.decoded()))
+    let Some(cell) = cell else { return true };
+    match cell.raw().quoted() {
+        // Nearly every cell begins with something that is neither space nor an escape.
+        Some([first, ..]) if first.is_ascii_graphic() && *first != b'\\' => false,
+        _ => is_blank(&content(cell, Manner::default()).0.decoded()),
+    }
 }
 
 #[cfg(test)]
@@ -390,7 +377,7 @@ mod tests {
     fn thought(row: &str) -> Option<String> {
         let row = format!(r#"{{"id":"s","messages":[{row}]}}"#);
         let session = Session::read(Raw::parse(row.as_bytes()).unwrap()).unwrap();
-        let (text, _) = thinking(session.messages[0].thoughts())?;
+        let text = thinking(session.messages[0].thoughts())?;
         Some(String::from_utf8(text.decoded().into_owned()).unwrap())
     }
 

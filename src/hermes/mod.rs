@@ -1,5 +1,6 @@
 //! Hermes' store: what it holds, row by row, and what of it a person sees.
 
+pub mod calls;
 pub mod content;
 pub mod session;
 pub mod visible;

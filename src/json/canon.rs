@@ -56,7 +56,7 @@ impl<'a> Tree<'a> {
                 }
                 b"]" => drop(open.pop()),
                 name if tokens.peek() == Some(&&b":"[..]) => {
-                    key = Raw::of_token(name).text().unwrap_or_default()
+                    key = Raw::known(name).text().unwrap_or_default()
                 }
                 token => {
                     let place = u32::try_from(tree.0.len()).unwrap_or(u32::MAX);
@@ -97,7 +97,7 @@ impl<'a> Tree<'a> {
                 b"{" => (b'{', b'}'),
                 b"[" => (b'[', b']'),
                 scalar => {
-                    match Raw::of_token(scalar).text() {
+                    match Raw::known(scalar).text() {
                         Some(text) => string(&text, out)?,
                         None => out.extend_from_slice(scalar),
                     }

@@ -5,6 +5,7 @@
 //! program wrote is the token the next one would write, and can be copied.
 
 use super::raw::{Kind, Raw, Tokens};
+use super::text::Text;
 
 /// How a value is laid out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,13 +47,6 @@ pub fn escape_inside(out: &mut Vec<u8>, text: &[u8]) {
             escape_clean(out, rest);
         }
     }
-}
-
-/// `text` with every byte that is no UTF-8 replaced by U+FFFD, and whether any was.
-pub fn lossy(text: &[u8]) -> (std::borrow::Cow<'_, str>, bool) {
-    let text = String::from_utf8_lossy(text);
-    let changed = matches!(text, std::borrow::Cow::Owned(_));
-    (text, changed)
 }
 
 /// (valid front, invalid part, rest) of the first fault; `None` when there is none.
@@ -161,6 +155,12 @@ impl<'o> Writer<'o> {
     pub fn string(&mut self, text: &[u8]) {
         self.lead();
         escape_into(self.out, text);
+    }
+
+    /// A string value that may still be the token it came in.
+    pub fn text(&mut self, text: &Text<'_>) {
+        self.lead();
+        text.write(self.out);
     }
 
     /// Anything that prints as a JSON scalar: an integer, `true`, `null`.

@@ -1,1 +1,4 @@
-//! (being written)
+//! The tables from one format to another. Pure: rows and tokens in, messages and counts out.
+
+pub mod counts;
+pub mod hermes_to_curt;

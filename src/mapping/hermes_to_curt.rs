@@ -1,0 +1,373 @@
+//! A Hermes session row to a `.curt` conversation.
+//!
+//! | Hermes | `.curt` |
+//! |---|---|
+//! | `sessions.id` | `conversation.id` |
+//! | `title`, else the first user text on one line, 60 characters | `title` |
+//! | `started_at`, `ended_at` (seconds) | `createdAt`, `updatedAt` (milliseconds) |
+//! | `model` | `model` |
+//! | `source`, `chat_type`, `end_reason` | `hermes` |
+//! | the five token counters | `hermesTokens` |
+//! | `estimated_cost_usd` | `hermesCostUsd` |
+//! | `session_model_usage`, more than one model | `hermesModelUsage` |
+//! | role `user`, `assistant`, `tool` | a message each; other roles are skipped and counted |
+//! | `reasoning`, `reasoning_content` | `thinking` |
+//! | `tool_calls` | `toolCalls` `[{id, name, arguments}]` |
+//! | `token_count` | `tokens.totalTokens` |
+//! | `finish_reason` | `stopReason` |
+//! | `tool_call_id`, `tool_name` | `toolCallId`, `toolName` |
+//! | order of `messages.id` | order of `messages`, ids `<session>-<n>` from 1 |
+
+use super::counts::{Count, Counts};
+use crate::curt::write::{Body, Extra, Header, Message};
+use crate::hermes::calls::{Answers, Pairing, calls};
+use crate::hermes::content::{Manner, content, is_silent, thinking};
+use crate::hermes::session::{Cell, Row, Session};
+use crate::hermes::visible::{Fate, fates};
+use crate::json::raw::{Kind, Raw};
+use crate::json::text::{Text, is_blank, one_line};
+use crate::json::write::{Layout, Writer};
+use crate::time::{in_window, to_millis};
+use std::io::{self, Write};
+
+/// What the person asked for.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Options {
+    /// Keep rewound, hidden and folded rows.
+    pub all_rows: bool,
+    /// Keep every byte of text: no canonical JSON, no wrapper taken off.
+    pub verbatim: bool,
+}
+
+/// A session whose rows are chosen and whose header is known; its messages are made while they are
+/// written, so that memory follows the row and not the conversation.
+pub struct Conversation<'s, 'a> {
+    header: Header<'a>,
+    rows: Vec<(Role, &'s Row<'a>)>,
+    options: Options,
+    /// What choosing dropped.
+    counts: Counts,
+}
+
+/// The roles of the table above.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Role {
+    User,
+    Assistant,
+    Tool,
+}
+
+impl Role {
+    const NAMES: [(Role, &'static str); 3] =
+        [(Role::User, "user"), (Role::Assistant, "assistant"), (Role::Tool, "tool")];
+
+    fn of(row: &Row<'_>) -> Option<Role> {
+        let role = row.role()?;
+        Self::NAMES.into_iter().find(|(_, name)| role.raw().is(name)).map(|(role, _)| role)
+    }
+
+    fn name(self) -> &'static str {
+        Self::NAMES.into_iter().find(|(role, _)| *role == self).map_or("", |(_, name)| name)
+    }
+}
+
+impl<'s, 'a> Conversation<'s, 'a> {
+    /// Choose the rows of a session and make its header.
+    pub fn of(session: &'s Session<'a>, options: Options) -> Self {
+        let mut counts = Counts::default();
+        let rows = choose(session, options, &mut counts);
+        for column in session.withheld().chain(session.messages.iter().flat_map(Row::withheld)) {
+            counts.tally(Count::RedactedFields, &column);
+        }
+        for column in session.malformed().chain(session.messages.iter().flat_map(Row::malformed)) {
+            counts.tally(Count::MalformedCells, &column);
+        }
+        Conversation { header: header(session, &rows), rows, options, counts }
+    }
+
+    /// Whether no message is left: no file is made (rulings, "A session with no message left").
+    pub fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+
+    /// Everything but the messages.
+    pub fn header(&self) -> &Header<'a> {
+        &self.header
+    }
+
+    /// What was dropped before a message was made.
+    pub fn counts(&self) -> &Counts {
+        &self.counts
+    }
+
+    /// Write the body. Returns the counts of what was done to the messages; every call writes the
+    /// same bytes.
+    pub fn write(&self, to: &mut dyn Write, layout: Layout) -> io::Result<Counts> {
+        let mut counts = Counts::default();
+        let mut pairing = Pairing::default();
+        let mut time = self.header.created_at;
+        let mut body = Body::begin(to, layout, &self.header)?;
+        let session_id = self.header.id.decoded();
+        for ((role, row), number) in self.rows.iter().zip(1_u64..) {
+            time = row.seconds().map_or(time, to_millis);
+            let mut message = Message {
+                id: Text::Decoded([&*session_id, format!("-{number}").as_bytes()].concat().into()),
+                role: role.name(),
+                content: self.content(*role, row, &mut counts),
+                timestamp: time,
+                extras: Vec::new(),
+            };
+            match role {
+                Role::User => counts.add(Count::UnmatchedToolCalls, pairing.turn()),
+                Role::Assistant => assistant(row, &mut message, &mut pairing, &mut counts),
+                Role::Tool => tool(row, &mut message, &mut pairing, &mut counts),
+            }
+            body.message(&message)?;
+            counts.add(Count::Messages, 1);
+        }
+        counts.add(Count::UnmatchedToolCalls, pairing.turn());
+        body.end()?;
+        Ok(counts)
+    }
+
+    fn content(&self, role: Role, row: &Row<'a>, counts: &mut Counts) -> Text<'a> {
+        let Some(cell) = row.content() else { return Text::default() };
+        let manner = Manner { tool: role == Role::Tool, verbatim: self.options.verbatim, no_images: false };
+        let (text, done) = content(cell, manner);
+        counts.add(Count::SentinelContents, done.sentinel.into());
+        counts.add(Count::JsonContents, done.json.into());
+        counts.add(Count::WrappersStripped, done.wrappers);
+        text
+    }
+}
+
+/// The rows that become messages; the others are counted.
+fn choose<'s, 'a>(
+    session: &'s Session<'a>,
+    options: Options,
+    counts: &mut Counts,
+) -> Vec<(Role, &'s Row<'a>)> {
+    let fates = match options.all_rows {
+        true => vec![Fate::Shown; session.messages.len()],
+        false => fates(&session.messages),
+    };
+    let mut rows = Vec::new();
+    for (row, fate) in session.messages.iter().zip(fates) {
+        match fate {
+            Fate::Folded => counts.add(Count::FoldedRows, 1),
+            Fate::Rewound => counts.add(Count::RewoundRows, 1),
+            Fate::Hidden => counts.add(Count::HiddenRows, 1),
+            Fate::Shown => match Role::of(row) {
+                None => counts.tally(Count::SkippedRoles, &role_name(row)),
+                Some(role) if says_nothing(role, row) => counts.add(Count::EmptyDropped, 1),
+                Some(role) => rows.push((role, row)),
+            },
+        }
+    }
+    rows
+}
+
+/// A role for a report: one that looks like a role, so that no text gets there.
+fn role_name(row: &Row<'_>) -> String {
+    let plain = |b: &u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-');
+    match row.role().map(Cell::text) {
+        Some(role) if role.len() <= 20 && role.iter().all(plain) => {
+            String::from_utf8_lossy(&role).into_owned()
+        }
+        _ => "other".to_owned(),
+    }
+}
+
+/// Rulings, "Messages": blank content and neither thinking nor tool calls; a tool row never is.
+fn says_nothing(role: Role, row: &Row<'_>) -> bool {
+    match role {
+        Role::Tool => false,
+        Role::User => is_silent(row.content()),
+        Role::Assistant => {
+            is_silent(row.content())
+                && thinking(row.thoughts()).is_none()
+                && row.tool_calls().is_none_or(|cell| calls(cell).ids.is_empty())
+        }
+    }
+}
+
+fn assistant<'a>(row: &Row<'a>, message: &mut Message<'a>, pairing: &mut Pairing, counts: &mut Counts) {
+    if let Some(thought) = thinking(row.thoughts()) {
+        message.extras.push(("thinking", Extra::Text(thought)));
+    }
+    if let Some(cell) = row.tool_calls() {
+        let calls = calls(cell);
+        calls.dropped.iter().for_each(|name| counts.tally(Count::RedactedFields, name));
+        counts.add(Count::UnparsedArguments, calls.unparsed_arguments);
+        if calls.malformed && !row.malformed().any(|column| column == "tool_calls") {
+            counts.tally(Count::MalformedCells, "tool_calls");
+        }
+        if !calls.ids.is_empty() {
+            message.extras.push(("toolCalls", Extra::Json(calls.json)));
+        }
+        pairing.call(calls.ids);
+    }
+    if let Some(tokens) = row.token_count() {
+        message.extras.push(("tokens", Extra::Json(format!(r#"{{"totalTokens":{tokens}}}"#).into_bytes())));
+    }
+    if let Some(reason) = row.finish_reason() {
+        message.extras.push(("stopReason", Extra::Text(reason.token())));
+    }
+}
+
+fn tool<'a>(row: &Row<'a>, message: &mut Message<'a>, pairing: &mut Pairing, counts: &mut Counts) {
+    let id = match pairing.result(row.tool_call_id()) {
+        Answers::Call(Some(id)) => Some(Text::Decoded(id.into())),
+        Answers::Call(None) => row.tool_call_id().map(Cell::token),
+        Answers::Nothing => {
+            counts.add(Count::UnmatchedToolResults, 1);
+            row.tool_call_id().map(Cell::token)
+        }
+    };
+    message.extras.extend(id.map(|id| ("toolCallId", Extra::Text(id))));
+    message.extras.extend(row.tool_name().map(|name| ("toolName", Extra::Text(name.token()))));
+}
+
+fn header<'a>(session: &Session<'a>, rows: &[(Role, &Row<'a>)]) -> Header<'a> {
+    let seconds = |column| session.cell(column).and_then(|cell| cell.raw().number()).and_then(in_window);
+    let first_time = rows.iter().find_map(|(_, row)| row.seconds());
+    let created_at = seconds("started_at").or(first_time).map_or(0, to_millis);
+    // The last message may have no time of its own: then it has that of the one before.
+    let last_time = rows.iter().rev().find_map(|(_, row)| row.seconds());
+    let updated_at = [seconds("ended_at"), last_time].into_iter().flatten().map(to_millis).max();
+    let has_tokens = rows.iter().any(|(role, row)| *role == Role::Assistant && row.token_count().is_some());
+    let stored = |column| session.cell(column).filter(|cell| !cell.text().is_empty()).map(Cell::token);
+    Header {
+        id: session.cell("id").map(Cell::token).unwrap_or_default(),
+        title: stored("title").unwrap_or_else(|| derived_title(rows)),
+        created_at,
+        updated_at: updated_at.map_or(created_at, |updated| updated.max(created_at)),
+        model: stored("model"),
+        extras: [
+            ("hermes", surface(session)),
+            ("hermesTokens", tokens(session)),
+            ("hermesCostUsd", cost(session)),
+            ("hermesModelUsage", model_usage(session)),
+        ]
+        .into_iter()
+        .filter_map(|(name, json)| Some((name, json?)))
+        .collect(),
+        extensions: if has_tokens { &["usage-metadata"] } else { &[] },
+    }
+}
+
+/// The first user text that is more than images, on one line (rulings, "Title").
+fn derived_title<'a>(rows: &[(Role, &Row<'a>)]) -> Text<'a> {
+    let users = rows.iter().filter(|(role, _)| *role == Role::User).filter_map(|(_, row)| row.content());
+    let texts = users.map(|cell| content(cell, Manner { no_images: true, ..Manner::default() }).0);
+    let mut titles = texts.map(|text| one_line(&text.decoded(), 60));
+    Text::Decoded(titles.find(|title| !is_blank(title)).unwrap_or_default().into())
+}
+
+fn surface(session: &Session<'_>) -> Option<Vec<u8>> {
+    const FIELDS: [(&str, &str); 3] =
+        [("source", "source"), ("chatType", "chat_type"), ("endReason", "end_reason")];
+    object(FIELDS.into_iter().filter_map(|(name, column)| {
+        let mut token = Vec::new();
+        session.cell(column)?.token().write(&mut token);
+        Some((name, token))
+    }))
+}
+
+/// The counters of the table, as (name here, column there).
+const COUNTERS: [(&str, &str); 5] = [
+    ("inputTokens", "input_tokens"),
+    ("outputTokens", "output_tokens"),
+    ("cacheReadTokens", "cache_read_tokens"),
+    ("cacheWriteTokens", "cache_write_tokens"),
+    ("reasoningTokens", "reasoning_tokens"),
+];
+
+fn tokens(session: &Session<'_>) -> Option<Vec<u8>> {
+    let number = |column| session.cell(column).map(Cell::raw).filter(|raw| raw.kind() == Kind::Number);
+    let any = COUNTERS.iter().filter_map(|(_, column)| number(column)).any(|n| n.number() != Some(0.0));
+    let fields =
+        COUNTERS.into_iter().filter_map(|(name, column)| Some((name, number(column)?.bytes().to_vec())));
+    object(fields).filter(|_| any)
+}
+
+/// Rulings, `hermesCostUsd`: a 0 that stands beside "unknown" or "none" means "not known".
+fn cost(session: &Session<'_>) -> Option<Vec<u8>> {
+    let cost = session.cell("estimated_cost_usd").map(Cell::raw).filter(|raw| raw.kind() == Kind::Number)?;
+    let says = |column, word| session.cell(column).is_some_and(|cell| cell.raw().is(word));
+    let unknown =
+        cost.number() == Some(0.0) && (says("cost_status", "unknown") || says("cost_source", "none"));
+    (!unknown).then(|| cost.bytes().to_vec())
+}
+
+/// Usage by model, provider and task summed away, in order of first use; `None` for a single model.
+fn model_usage(session: &Session<'_>) -> Option<Vec<u8>> {
+    struct Usage<'a> {
+        model: Raw<'a>,
+        first_seen: f64,
+        calls: i128,
+        counters: [i128; COUNTERS.len()],
+        cost: Option<f64>,
+    }
+    let mut models: Vec<Usage<'_>> = Vec::new();
+    for row in session.usage() {
+        let Some(model) = row.get("model").filter(|model| !model.is_null()) else { continue };
+        let first_seen = row.get("first_seen").and_then(Raw::number).unwrap_or(f64::INFINITY);
+        let count = |column| row.get(column).and_then(Raw::integer).map_or(0, i128::from);
+        let place = models.iter().position(|known| known.model.text() == model.text()).unwrap_or_else(|| {
+            models.push(Usage { model, first_seen, calls: 0, counters: [0; COUNTERS.len()], cost: None });
+            models.len() - 1
+        });
+        let Some(known) = models.get_mut(place) else { continue };
+        known.first_seen = known.first_seen.min(first_seen);
+        known.calls += count("api_call_count");
+        for (sum, (_, column)) in known.counters.iter_mut().zip(COUNTERS) {
+            *sum += count(column);
+        }
+        if let Some(cost) = row.get("estimated_cost_usd").and_then(Raw::number) {
+            *known.cost.get_or_insert(0.0) += cost;
+        }
+    }
+    if models.len() < 2 {
+        return None;
+    }
+    models.sort_by(|a, b| {
+        a.first_seen.total_cmp(&b.first_seen).then_with(|| a.model.text().cmp(&b.model.text()))
+    });
+    let mut out = Vec::new();
+    let mut w = Writer::new(&mut out, Layout::Line);
+    w.open(b'[');
+    for usage in models {
+        w.open(b'{');
+        w.key("model");
+        w.raw(usage.model);
+        w.key("apiCallCount");
+        w.scalar(usage.calls);
+        for (sum, (name, _)) in usage.counters.into_iter().zip(COUNTERS) {
+            w.key(name);
+            w.scalar(sum);
+        }
+        if let Some(cost) = usage.cost {
+            w.key("estimatedCostUsd");
+            w.float(cost);
+        }
+        w.close(b'}');
+    }
+    w.close(b']');
+    Some(out)
+}
+
+/// An object of these members; `None` when there are none.
+fn object(members: impl Iterator<Item = (&'static str, Vec<u8>)>) -> Option<Vec<u8>> {
+    let mut out = Vec::new();
+    let mut w = Writer::new(&mut out, Layout::Line);
+    w.open(b'{');
+    let mut any = false;
+    for (name, token) in members {
+        w.key(name);
+        w.raw(Raw::known(&token));
+        any = true;
+    }
+    w.close(b'}');
+    any.then_some(out)
+}
