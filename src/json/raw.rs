@@ -76,7 +76,7 @@ impl<'a> Raw<'a> {
 
     /// One value that the caller knows to be valid and without white space around it: a token, or
     /// JSON that this library just wrote. A wrong promise makes wrong output, never a fault.
-    pub fn known(text: &'a [u8]) -> Raw<'a> {
+    pub const fn known(text: &'a [u8]) -> Raw<'a> {
         Raw(text)
     }
 

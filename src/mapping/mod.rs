@@ -1,4 +1,5 @@
 //! The tables from one format to another. Pure: rows and tokens in, messages and counts out.
 
 pub mod counts;
+pub mod curt_to_cc;
 pub mod hermes_to_curt;
