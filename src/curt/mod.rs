@@ -1,3 +1,5 @@
-//! `.curt`: what a body is (curt(5), the spec).
+//! `.curt`: one file, one conversation (curt(5), the spec). What a body is ([`check`]) and how one is
+//! written ([`write`]).
 
+pub mod check;
 pub mod write;

@@ -255,6 +255,11 @@ impl<V: Visit> Scan<V> {
         }
     }
 
+    /// The visitor.
+    pub fn visitor_mut(&mut self) -> &mut V {
+        &mut self.visitor
+    }
+
     /// Count bytes before the text that are no part of it, such as a byte-order mark.
     pub fn skip(&mut self, bytes: u64) {
         self.place.offset += bytes;
