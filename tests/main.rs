@@ -8,4 +8,5 @@
 )]
 
 mod common;
+mod edge;
 mod floors;

@@ -1,0 +1,309 @@
+//! What holds for every program, whatever it does: help and version, usage errors, messages, a closed
+//! pipe, a full disk.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+use super::common::{Cmd, Dir, Output2, sh};
+
+const SIGPIPE: i32 = 13;
+
+/// Every `[[bin]]` of Cargo.toml that this build has.
+fn programs() -> Vec<String> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let manifest = fs::read_to_string(root.join("Cargo.toml")).unwrap();
+    let bins = manifest.split("\n[[bin]]\n").skip(1).map(|bin| bin.split("\n[").next().unwrap());
+    let built = bins.filter(|bin| cfg!(feature = "sqlite") || !bin.contains("required-features"));
+    let names = built.filter_map(|bin| bin.lines().find_map(|line| line.strip_prefix("name = ")));
+    let names: Vec<_> = names.map(|name| name.trim_matches('"').to_owned()).collect();
+    assert!(names.len() >= 5, "{names:?}");
+    let written = |name: &String| {
+        let source = fs::read_to_string(root.join("src/bin").join(format!("{name}.rs"))).unwrap();
+        !source.starts_with("//! (being written)")
+    };
+    names.into_iter().filter(written).collect()
+}
+
+/// Do this for every program.
+fn each(check: impl Fn(&str)) {
+    programs().iter().for_each(|program| check(program));
+}
+
+/// Whether its help offers this option.
+fn offers(program: &str, option: &str) -> bool {
+    Cmd::new(program).arg("--help").run().ok().stdout_str().contains(option)
+}
+
+#[track_caller]
+fn usage_error(output: Output2, program: &str, reason: &str) {
+    let expected = format!("{program}: {reason}\nTry '{program} --help' for more information.\n");
+    output.status(2).stderr(&expected).stdout("");
+}
+
+#[test]
+fn every_program_on_disk_is_in_the_manifest() {
+    let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/bin");
+    let manifest = fs::read_to_string(dir.join("../../Cargo.toml")).unwrap();
+    for entry in fs::read_dir(dir).unwrap() {
+        let file = entry.unwrap().file_name().into_string().unwrap();
+        let name = file.strip_suffix(".rs").unwrap();
+        assert!(
+            manifest.contains(&format!("[[bin]]\nname = \"{name}\"\npath = \"src/bin/{file}\"\n")),
+            "{name}"
+        );
+    }
+}
+
+#[test]
+fn help_is_the_usage_and_every_option_on_stdout() {
+    each(|program| {
+        let long = Cmd::new(program).arg("--help").run().ok();
+        let help = long.stdout_str();
+        assert!(help.starts_with(&format!("Usage: {program} ")), "{help}");
+        assert!(help.contains("\n  -h, --help        display usage information\n"), "{help}");
+        assert!(help.contains("\n  -V, --version     display the version\n"), "{help}");
+        assert!(help.ends_with('\n') && !help.ends_with("\n\n"), "{help}");
+        assert!(help.lines().skip(1).all(|line| line.chars().count() <= 80), "{help}");
+        Cmd::new(program).arg("-h").run().ok().stdout(help);
+    });
+}
+
+#[test]
+fn version_is_the_program_and_its_number() {
+    each(|program| {
+        let version = format!("{program} {}\n", env!("CARGO_PKG_VERSION"));
+        Cmd::new(program).arg("--version").run().ok().stdout(&version);
+        Cmd::new(program).arg("-V").env_clear().run().ok().stdout(&version);
+    });
+}
+
+#[test]
+fn help_and_version_are_answered_before_anything_else_can_fail() {
+    each(|program| {
+        let help = Cmd::new(program).arg("--help").run().ok().stdout;
+        for line in [&["--nope", "-h"][..], &["/nonexistent", "-h"], &["-", "-", "--help"], &["-\u{e9}h"]] {
+            Cmd::new(program).args(line).run().ok().stdout(&help);
+        }
+        Cmd::new(program).args(["--nope", "-", "-", "-V"]).run().ok();
+    });
+}
+
+#[test]
+fn help_to_a_closed_pipe_dies_as_a_filter_dies() {
+    each(|program| {
+        Cmd::new(program).arg("--help").stdout_closed().run().signal(SIGPIPE).stderr("");
+        Cmd::new(program).arg("--version").stdout_closed().run().signal(SIGPIPE).stderr("");
+    });
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn help_to_a_full_disk_is_an_error() {
+    each(|program| {
+        let full = Cmd::new(program).arg("--help").stdout_to("/dev/full").run().status(2);
+        full.stderr(&format!("{program}: write error: No space left on device\n"));
+    });
+}
+
+#[test]
+fn an_unknown_option_is_a_usage_error() {
+    each(|program| {
+        let run = |args: &[&str]| Cmd::new(program).args(args).run();
+        usage_error(run(&["--nope"]), program, "unrecognized option '--nope'");
+        usage_error(run(&["--nope=1"]), program, "unrecognized option '--nope'");
+        usage_error(run(&["-~"]), program, "invalid option '-~'");
+        usage_error(run(&["--no\x1b[31m\n"]), program, r"unrecognized option '--no\x1b[31m\n'");
+        usage_error(run(&["--help=1"]), program, "option '--help' doesn't allow an argument");
+        let bytes = Cmd::new(program).arg(OsStr::from_bytes(b"--\xff")).run();
+        usage_error(bytes, program, r"unrecognized option '--\xff'");
+    });
+}
+
+#[test]
+fn its_name_is_its_own_whatever_it_was_called_by() {
+    let dir = Dir::new("name");
+    each(|program| {
+        let called = format!("exec -a /x/other \"$(command -v {program})\" --nope");
+        usage_error(sh(&dir, &called), program, "unrecognized option '--nope'");
+    });
+}
+
+#[test]
+fn stdin_twice_is_a_usage_error() {
+    each(|program| {
+        if takes_files(program) {
+            usage_error(Cmd::new(program).args(["-", "-"]).run(), program, "-: stdin given twice");
+        }
+    });
+}
+
+/// Whether any number of files can stand on its command line.
+fn takes_files(program: &str) -> bool {
+    let help = Cmd::new(program).arg("--help").run().ok();
+    help.stdout_str().lines().next().unwrap().ends_with("[--] [<FILE...>]")
+}
+
+/// A front end has the command line of the program it stands for.
+const FRONT_ENDS: &[&str] = &["curt-hermes"];
+
+#[test]
+fn every_filter_takes_files_or_a_list_of_them() {
+    each(|program| {
+        if !FRONT_ENDS.contains(&program) {
+            assert!(takes_files(program), "{program}: operands are `FILE` (arg_name), any number of them");
+            assert!(offers(program, "--files0-from"), "{program}");
+            assert!(offers(program, "--max-bytes"), "{program}");
+        }
+    });
+}
+
+#[test]
+fn the_word_help_is_an_operand() {
+    let dir = Dir::new("help");
+    each(|program| {
+        let output = Cmd::new(program).arg("help").dir(&dir).run();
+        if takes_files(program) {
+            output.status(2).stderr(&format!("{program}: help: No such file or directory\n"));
+        }
+    });
+}
+
+#[test]
+fn a_file_that_is_missing_or_a_directory_is_named_and_the_next_one_is_tried() {
+    let dir = Dir::new("missing");
+    each(|program| {
+        if takes_files(program) {
+            let output = Cmd::new(program).args(["gone", ".", "-x/gone too"].map(|f| format!("./{f}")));
+            let output = output.dir(&dir).run().status(2);
+            let lines: Vec<_> = output.stderr.lines().collect();
+            assert_eq!(lines.len(), 3, "{output:?}");
+            assert_eq!(lines[0], format!("{program}: ./gone: No such file or directory"));
+            assert!(lines[1].starts_with(&format!("{program}: ./.: Is a directory")), "{output:?}");
+            assert_eq!(lines[2], format!("{program}: ./-x/gone too: No such file or directory"));
+        }
+    });
+}
+
+#[test]
+fn a_name_with_controls_or_bytes_is_one_escaped_line() {
+    let dir = Dir::new("controls");
+    each(|program| {
+        if takes_files(program) {
+            let output = Cmd::new(program).arg(OsStr::from_bytes(b"a\nb\x1b[2J")).dir(&dir).run().status(2);
+            output.stderr(&format!("{program}: a\\nb\\x1b[2J: No such file or directory\n"));
+            let output = Cmd::new(program).arg(OsStr::from_bytes(b"\xff\xfe")).dir(&dir).run().status(2);
+            output.stderr(&format!("{program}: \\xff\\xfe: No such file or directory\n"));
+        }
+    });
+}
+
+#[test]
+fn a_file_may_have_any_name() {
+    let dir = Dir::new("names");
+    each(|program| {
+        if takes_files(program) {
+            let plain = dir.write("plain", "");
+            let expected = Cmd::new(program).arg("plain").dir(&dir).run();
+            for name in [&b"\xff"[..], b"new\nline", b"-q", b"--help", "\u{202e}".as_bytes(), b" "] {
+                let file = dir.join(OsStr::from_bytes(name));
+                fs::copy(&plain, &file).unwrap();
+                let output = Cmd::new(program).arg("--").arg(OsStr::from_bytes(name)).dir(&dir).run();
+                assert_eq!(output.status, expected.status, "{output:?}");
+                assert!(!output.stderr.contains("No such file"), "{output:?}");
+                fs::remove_file(file).unwrap();
+            }
+        }
+    });
+}
+
+#[test]
+fn operands_and_a_list_exclude_each_other() {
+    let dir = Dir::new("both");
+    each(|program| {
+        if offers(program, "--files0-from") {
+            let output = Cmd::new(program).args(["--files0-from=list", "file"]).dir(&dir).run();
+            usage_error(output, program, "file: file operands cannot be combined with --files0-from");
+        }
+    });
+}
+
+#[test]
+fn a_list_of_names_is_read_to_its_end_whatever_it_holds() {
+    let dir = Dir::new("list");
+    let names = b"gone\0\0new\nline\0\xff\0-\0last";
+    each(|program| {
+        if offers(program, "--files0-from") {
+            let output = Cmd::new(program).arg("--files0-from=-").stdin(names).dir(&dir).run().status(2);
+            let missing = "No such file or directory";
+            output.stderr(&format!(
+                "{program}: gone: {missing}\n{program}: -:2: zero-length file name\n\
+                 {program}: new\\nline: {missing}\n{program}: \\xff: {missing}\n\
+                 {program}: -:5: '-' in a list that is read from stdin\n{program}: last: {missing}\n"
+            ));
+            let output = Cmd::new(program).args(["--files0-from", "gone"]).dir(&dir).run().status(2);
+            output.stderr(&format!("{program}: gone: {missing}\n"));
+        }
+    });
+}
+
+#[test]
+fn a_size_that_is_none_is_a_usage_error() {
+    each(|program| {
+        if offers(program, "--max-bytes") {
+            let output = Cmd::new(program).arg("--max-bytes=many").run();
+            let reason =
+                "invalid argument 'many' for '--max-bytes': not a number of bytes such as 4096, 64K or 2G";
+            usage_error(output, program, reason);
+        }
+    });
+}
+
+#[test]
+fn stdin_a_dash_an_operand_and_a_list_are_one_input() {
+    let dir = Dir::new("empty");
+    dir.write("empty", "");
+    each(|program| {
+        if takes_files(program) {
+            let stdin = Cmd::new(program).stdin("").dir(&dir).run();
+            let dash = Cmd::new(program).arg("-").stdin("").dir(&dir).run();
+            assert_eq!(
+                (stdin.status, &stdin.stdout, &stdin.stderr),
+                (dash.status, &dash.stdout, &dash.stderr)
+            );
+            if offers(program, "--files0-from") {
+                let file = Cmd::new(program).arg("empty").dir(&dir).run();
+                let list = Cmd::new(program).arg("--files0-from=-").stdin("empty\0").dir(&dir).run();
+                assert_eq!((file.status, file.stdout, file.stderr), (list.status, list.stdout, list.stderr));
+            }
+        }
+    });
+}
+
+#[test]
+fn a_closed_descriptor_is_no_panic() {
+    let dir = Dir::new("closed");
+    each(|program| {
+        sh(&dir, &format!("{program} --help >&-")).ok();
+        sh(&dir, &format!("{program} --nope 2>&-")).status(2).stdout("");
+        let output = sh(&dir, &format!("{program} ./gone <&-"));
+        assert!(!output.stderr.contains("panicked"), "{output:?}");
+    });
+}
+
+#[test]
+fn a_terminal_that_reorders_text_sees_escapes() {
+    let dir = Dir::new("tty");
+    if sh(&dir, "script --version").status != Some(0) {
+        return; // No script(1) here, so no terminal to test with.
+    }
+    each(|program| {
+        if takes_files(program) {
+            let output =
+                sh(&dir, &format!("script -qec \"{program} ./$'\\u202e\\u200bx'\" /dev/null </dev/null"));
+            let expected = format!("{program}: ./\\u{{202e}}\\u{{200b}}x: No such file or directory\r\n");
+            output.status(2).stdout(expected);
+        }
+    });
+}
