@@ -162,7 +162,11 @@ impl Shell {
             let _ = writeln!(io::stderr(), "Try '{} --help' for more information.", self.name);
         }
         match flushed {
-            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => die_of_closed_pipe(),
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {
+                die_of_closed_pipe();
+                // Still here: a parent blocked the signal. What was not written is not done.
+                self.status = 2;
+            }
             Err(error) => self.trouble(&"write error", &error),
             Ok(()) => {}
         }
