@@ -319,3 +319,34 @@ fn a_terminal_that_reorders_text_sees_escapes() {
         }
     });
 }
+
+#[test]
+fn parallel_programs_tear_no_line_on_one_pipe() {
+    let dir = Dir::new("parallel");
+    let mut expected: Vec<_> = (0..2000).map(|n| format!("./{n}: No such file or directory")).collect();
+    expected.sort();
+    each(|program| {
+        if takes_files(program) {
+            let script = format!("seq -f ./%g 0 1999 | xargs -P4 -n40 {program} 2>&1 >/dev/null | cat");
+            let output = sh(&dir, &script).status(123);
+            let prefix = format!("{program}: ");
+            let mut lines: Vec<_> =
+                output.stdout_str().lines().map(|line| line.strip_prefix(&prefix).unwrap_or(line)).collect();
+            lines.sort_unstable();
+            assert!(lines == expected, "{program}");
+        }
+        let help = Cmd::new(program).arg("--help").run().ok().stdout;
+        let output = sh(&dir, &format!("seq 40 | xargs -P4 -n1 {program} --help | cat")).ok();
+        assert!(output.stdout == help.repeat(40), "{program}");
+    });
+}
+
+#[test]
+fn xargs_stops_when_the_reader_has_gone() {
+    let dir = Dir::new("xargs");
+    each(|program| {
+        let script = format!("yes | xargs -n1 {program} --help | head -c1; echo ${{PIPESTATUS[1]}}");
+        let output = sh(&dir, &script).status(0);
+        assert_eq!(output.stdout_str(), "U125\n", "{output:?}");
+    });
+}
