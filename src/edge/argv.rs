@@ -573,7 +573,7 @@ mod tests {
         };
         match meant {
             Meant::Switch(short, long) => {
-                if how % 2 == 0 {
+                if how.is_multiple_of(2) {
                     line.push(format!("--{long}").into_bytes());
                     *bundle = false;
                 } else {

@@ -370,8 +370,9 @@ mod tests {
     fn a_formatted_record_is_one_record() {
         let sink = Writes::default();
         let mut out = Out::new(Box::new(sink.clone()), 8, false);
-        writeln!(out, "{}{}", "12", 34).unwrap();
-        writeln!(out, "{}: {}", "a", "bc").unwrap();
+        let (name, reason) = ("a", "bc");
+        writeln!(out, "{}{}", 12, 34).unwrap();
+        writeln!(out, "{name}: {reason}").unwrap();
         out.flush().unwrap();
         assert_eq!(*sink.0.borrow(), [b"1234\n".to_vec(), b"a: bc\n".to_vec()]);
     }
