@@ -7,6 +7,7 @@
     clippy::string_slice
 )]
 
+mod cc_chain_check;
 mod common;
 mod edge;
 mod floors;

@@ -1,1 +1,18 @@
-//! (being written)
+//! What a Claude Code transcript is: its lines, and the graph they form by `uuid` and `parentUuid`.
+//!
+//! | file | owns |
+//! |---|---|
+//! | [`line`] | one line: what is left of a damaged one, which fields a record has |
+//! | [`chain`] | the lines of one input: the graph and its verdicts |
+//! | [`strict`] | the further rules that generated lines keep |
+//! | [`verdict`] | findings, their severity and their words |
+//! | [`ids`] | many uuids in little memory; digests of contents |
+
+pub mod chain;
+pub mod ids;
+pub mod line;
+pub mod strict;
+pub mod verdict;
+
+#[cfg(test)]
+mod tests;

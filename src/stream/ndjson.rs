@@ -32,6 +32,11 @@ impl<R: Read> Lines<R> {
         Lines(Records::new(source, b'\n', max_bytes))
     }
 
+    /// How many lines were begun so far, blank ones included.
+    pub fn count(&self) -> u64 {
+        self.0.number
+    }
+
     /// The next line, borrowed from the one buffer; `None` at the end.
     ///
     /// # Errors
