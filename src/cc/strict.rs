@@ -25,8 +25,8 @@ pub struct Strict {
     before: Before,
     /// The number of the current session.
     session: Option<u32>,
-    /// The latest instant of this conversation, in epoch milliseconds.
-    latest: Option<i64>,
+    /// The last instant of this conversation, in epoch milliseconds.
+    time: Option<i64>,
     /// The calls of this conversation by the digest of their id.
     calls: HashMap<[u8; 16], Call>,
 }
@@ -66,7 +66,7 @@ impl Strict {
             sessions: Ids::new(digest),
             before: Before::Nothing,
             session: None,
-            latest: None,
+            time: None,
             calls: HashMap::new(),
         }
     }
@@ -153,7 +153,7 @@ impl Strict {
     }
 
     fn end_conversation(&mut self, report: &mut Report) {
-        self.latest = None;
+        self.time = None;
         let open = self.calls.drain().filter(|(_, call)| !call.answered);
         let mut lines: Vec<u64> = open.map(|(_, call)| call.line).collect();
         lines.sort_unstable();
@@ -166,10 +166,10 @@ impl Strict {
         match record.timestamp.and_then(Raw::text).and_then(|text| instant(&text)) {
             None => report.add(line, Fault::Timestamp),
             Some(now) => {
-                if self.latest.is_some_and(|latest| now < latest) {
+                if self.time.is_some_and(|before| now < before) {
                     report.add(line, Fault::Backwards);
                 }
-                self.latest = self.latest.max(Some(now));
+                self.time = Some(now);
             }
         }
     }
