@@ -29,13 +29,13 @@ struct Args {
     #[argh(switch, short = 'v')]
     verbose: bool,
     /// pass over lines longer than this (default 256M, 0: none is)
-    #[argh(option, arg_name = "size", default = "ByteSize::mib(256)")]
+    #[argh(option, arg_name = "N", default = "ByteSize::mib(256)")]
     max_bytes: ByteSize,
-    /// read the files named in this list, each ended by NUL
-    #[argh(option, arg_name = "file")]
+    /// read the files named in FILE, each ended by NUL
+    #[argh(option, arg_name = "FILE")]
     files0_from: Option<Operand>,
     /// transcripts; none or -: stdin
-    #[argh(positional, arg_name = "file")]
+    #[argh(positional, arg_name = "FILE")]
     files: Vec<Operand>,
 }
 
