@@ -306,7 +306,7 @@ impl House {
         for named in paths(&tokens) {
             let full = absolute(&named, &module);
             faults.extend(self.import_fault(&folder, &full));
-            faults.extend(OWNERS.iter().filter_map(|owner| owner.fault(path, &folder, &full)));
+            faults.extend(OWNERS.iter().filter_map(|owner| owner.fault(path, &full)));
         }
         if self.floor(&folder).is_some_and(|floor| floor < 4) && !self.programs_only.contains(&folder) {
             faults.extend(printing(&tokens));
@@ -347,12 +347,12 @@ struct Owner {
 }
 
 const FILES: &[&str] =
-    &["stream/place.rs", "stream/operands.rs", "stream/bundle.rs", "hermes/store.rs", "lake/spool.rs"];
+    &["stream/place.rs", "stream/operands.rs", "stream/bundle.rs", "hermes/store/", "lake/spool.rs"];
 
 const OWNERS: &[Owner] = &[
     Owner { path: "serde_json", owners: &["json/"] },
     Owner { path: "simd_json", owners: &["json/"] },
-    Owner { path: "rusqlite", owners: &["hermes/store.rs"] },
+    Owner { path: "rusqlite", owners: &["hermes/store/"] },
     Owner { path: "argh", owners: &["edge/", "bin/"] },
     Owner { path: "indicatif", owners: &["edge/progress.rs"] },
     Owner { path: "std::fs", owners: FILES },
@@ -368,11 +368,11 @@ const OWNERS: &[Owner] = &[
 ];
 
 impl Owner {
-    fn fault(&self, path: &str, folder: &str, full: &[String]) -> Option<String> {
-        let owned = self.owners.iter().any(|owner| match owner.strip_suffix('/') {
-            Some(owner) => owner == folder,
-            None => *owner == path,
-        });
+    fn fault(&self, path: &str, full: &[String]) -> Option<String> {
+        let owned = self
+            .owners
+            .iter()
+            .any(|owner| if owner.ends_with('/') { path.starts_with(owner) } else { *owner == path });
         let wanted: Vec<_> = self.path.split("::").collect();
         let named = full.len() >= wanted.len() && full.iter().zip(&wanted).all(|(a, b)| a == b);
         (named && !owned).then(|| format!("{}: belongs to {}", full.join("::"), self.owners.join(", ")))
@@ -562,7 +562,7 @@ fn a_crate_has_its_owner() {
     red("hermes/row.rs", "use rusqlite::Connection;", "rusqlite");
     red("curt/a.rs", "fn f() { unsafe { } }", "unsafe");
     green("json/canon.rs", "use serde_json::Value; use simd_json as s;");
-    green("hermes/store.rs", "use rusqlite::Connection; use std::fs;");
+    green("hermes/store/open.rs", "use rusqlite::Connection; use std::fs;");
 }
 
 #[test]

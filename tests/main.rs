@@ -11,3 +11,5 @@ mod cc_chain_check;
 mod common;
 mod edge;
 mod floors;
+#[cfg(feature = "sqlite")]
+mod hermes_dump;

@@ -1,2 +1,123 @@
-//! (being written)
-fn main() {}
+//! Hermes `state.db` files to session rows.
+
+use std::env;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::UNIX_EPOCH;
+
+use argh::{ArgsInfo, FromArgs};
+use curt_tools::edge::argv::{ByteSize, Operand, Word};
+use curt_tools::edge::shell::{self, Buffer, Shell, Stop};
+use curt_tools::hermes::store::{Failure, Found, How, Pick, Store};
+use curt_tools::time::parse_since;
+
+/// print the sessions of Hermes stores, one JSON row a session
+#[derive(FromArgs, ArgsInfo)]
+#[argh(help_triggers("-h", "--help"))]
+struct Args {
+    /// only sessions from SOURCE (repeatable)
+    #[argh(option, arg_name = "SOURCE")]
+    source: Vec<Word>,
+    /// only the session ID (repeatable)
+    #[argh(option, arg_name = "ID")]
+    session: Vec<Word>,
+    /// only sessions active since WHEN: 90d, 12h, 30m, 45s, YYYY-MM-DD or an RFC 3339 time
+    #[argh(option, arg_name = "WHEN")]
+    since: Option<Word>,
+    /// nobody writes the store: take no lock, ignore a write-ahead log
+    #[argh(switch)]
+    immutable: bool,
+    /// read a private copy of the store
+    #[argh(switch)]
+    copy: bool,
+    /// leave out sessions with a message of more than N bytes (0: no bound but SQLite's, 10^9)
+    #[argh(option, arg_name = "N", default = "ByteSize(0)")]
+    max_bytes: ByteSize,
+    /// do not name sessions that cannot be read
+    #[argh(switch, short = 'q')]
+    quiet: bool,
+    /// name sessions that are missing and the number of their messages
+    #[argh(switch, short = 'v')]
+    verbose: bool,
+    /// the stores; $HERMES_HOME/state.db or ~/.hermes/state.db when none is given
+    #[argh(positional, arg_name = "DB")]
+    stores: Vec<Operand>,
+}
+
+fn main() -> ExitCode {
+    shell::main("hermes-dump", Buffer::Blocks, run)
+}
+
+fn run(args: Args, shell: &mut Shell) -> Result<(), Stop> {
+    let how = match (args.immutable, args.copy) {
+        (true, true) => return Err(Stop::usage("--immutable and --copy exclude each other")),
+        (true, false) => How::Immutable,
+        (false, true) => How::Copy,
+        (false, false) => How::Careful,
+    };
+    let now = Shell::now().duration_since(UNIX_EPOCH).map_or(0.0, |since| since.as_secs_f64());
+    let pick = Pick {
+        sources: args.source.into_iter().map(String::from).collect(),
+        sessions: args.session.into_iter().map(String::from).collect(),
+        since: args.since.map(|when| parse_since(&when.0, now)).transpose().map_err(Stop::Usage)?,
+    };
+    let mut stores: Vec<PathBuf> = args.stores.into_iter().map(PathBuf::from).collect();
+    if stores.is_empty() {
+        stores.push(default_store().ok_or_else(|| Stop::usage("no store given, and no home to look in"))?);
+    }
+    if stores.iter().any(|path| path == Path::new("-")) {
+        return Err(Stop::usage("a store cannot be read from standard input"));
+    }
+    let mut unknown = pick.sessions.clone();
+    for path in stores {
+        let opened = Store::open(&path, how, args.max_bytes.0);
+        let listed = opened.and_then(|mut store| store.sessions(&pick).map(|found| (store, found)));
+        match listed {
+            Err(error) => shell.trouble(&path.display(), &error),
+            Ok((mut store, found)) => {
+                unknown.retain(|id| found.unknown.contains(id));
+                dump(&mut store, &found, &path, args.quiet, shell)?;
+                if args.verbose {
+                    name_orphans(&mut store, &path, shell);
+                }
+            }
+        }
+    }
+    for id in unknown {
+        shell.fault(&id, &"no such session");
+    }
+    Ok(())
+}
+
+fn dump(store: &mut Store, found: &Found, path: &Path, quiet: bool, shell: &mut Shell) -> Result<(), Stop> {
+    for session in &found.sessions {
+        let place = format_args!("{}: session {session}", path.display());
+        match store.write(session, &mut shell.out) {
+            Ok(()) => {}
+            Err(Failure::Output(error)) => return Err(Stop::Output(error)),
+            Err(Failure::Session(error)) if !error.is_of_session() => shell.trouble(&place, &error),
+            Err(Failure::Session(_)) if quiet => shell.negative(),
+            Err(Failure::Session(error)) => shell.fault(&place, &error),
+        }
+    }
+    Ok(())
+}
+
+fn name_orphans(store: &mut Store, path: &Path, shell: &mut Shell) {
+    match store.orphans() {
+        Err(error) => shell.trouble(&path.display(), &error),
+        Ok(orphans) => {
+            for (session, count) in orphans {
+                let messages = if count == 1 { "message" } else { "messages" };
+                shell.say(&format_args!("{}: no session {session}: {count} {messages}", path.display()));
+            }
+        }
+    }
+}
+
+/// Where Hermes itself looks.
+fn default_store() -> Option<PathBuf> {
+    let home = env::var_os("HERMES_HOME").filter(|home| !home.is_empty());
+    let home = home.map(PathBuf::from).or_else(|| env::home_dir().map(|home| home.join(".hermes")));
+    home.map(|home| home.join("state.db"))
+}

@@ -2,5 +2,8 @@
 
 pub mod calls;
 pub mod content;
+pub mod row;
 pub mod session;
+#[cfg(feature = "sqlite")]
+pub mod store;
 pub mod visible;

@@ -1,0 +1,498 @@
+//! The session row, written: cells of a store in, one line of JSON out. Knows nothing of SQLite.
+//!
+//! ```text
+//! {"runtime":"hermes","schema_version":31,"id":…,SESSION…,"usage":[{USAGE…}…],"store_newest":…,
+//!  "withheld":[…],"malformed":[…],"messages":[{MESSAGE…}…]}\n
+//! ```
+//!
+//! # Which columns
+//!
+//! [`SESSION`], [`USAGE`] and [`MESSAGE`] are the allow-list: a column that stands on none of them is
+//! never selected as a value, whatever a newer schema calls it (toolkit, "Privacy"). The order of the
+//! lists is the order of the fields. A column the store lacks and a NULL are left out.
+//!
+//! `withheld` names the columns off the list that hold something, in byte order. SQL is asked for
+//! `IS NOT NULL` alone. A column with a DEFAULT is not asked: it holds something in every row, so that
+//! it does says nothing about this one (`expiry_finalized`, `compression_fallback_streak`). Nor is
+//! `messages.session_id`, which is the `id` of the row around it. All others are named, identifiers
+//! and plumbing alike: deciding which is which would need a list of every schema to come.
+//!
+//! # Cells
+//!
+//! SQLite types cells, not columns. A cell of another kind than its column's stands as it is (a number
+//! among texts as a number) and its column is named in `malformed` (rulings, "Rows"). Of these only
+//! bytes that are no UTF-8 change their form: `{"base64":"…"}`.
+
+use std::io::Write;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+
+use crate::json::raw::Raw;
+use crate::json::write::{Layout, Writer, escape_into};
+
+/// One cell, borrowed from wherever the row stands.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Cell<'a> {
+    /// Nothing.
+    Null,
+    /// A 64-bit integer.
+    Integer(i64),
+    /// A double; may be infinite, never NaN (SQLite stores that as NULL).
+    Real(f64),
+    /// Text: in practice UTF-8, may hold NUL and bytes that are no UTF-8.
+    Text(&'a [u8]),
+    /// Bytes.
+    Blob(&'a [u8]),
+}
+
+/// What a column promises.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Text,
+    /// Text that may be JSON; travels as JSON when it is.
+    Json,
+    Integer,
+    /// Integers count as reals: a REAL column turns them into doubles, but not on every way in.
+    Real,
+}
+
+/// A column that may be read.
+#[derive(Debug)]
+pub struct Column {
+    /// Its name in the store and in the row.
+    pub name: &'static str,
+    /// `,"name":`
+    key: &'static str,
+    kind: Kind,
+}
+
+macro_rules! columns {
+    ($($kind:ident: $($name:literal)+;)+) => {
+        &[$($(Column { name: $name, key: concat!(",\"", $name, "\":"), kind: Kind::$kind }),+),+]
+    };
+}
+
+/// Of table `sessions`.
+pub const SESSION: &[Column] = columns! {
+    Text: "id" "source" "created_source" "title" "title_source" "chat_type" "model";
+    Real: "started_at" "ended_at";
+    Text: "end_reason";
+    Integer: "message_count" "tool_call_count" "api_call_count" "rewind_count"
+        "archived" "auto_archived" "hidden" "pinned"
+        "input_tokens" "output_tokens" "cache_read_tokens" "cache_write_tokens" "reasoning_tokens";
+    Real: "estimated_cost_usd" "actual_cost_usd";
+    Text: "cost_status" "cost_source";
+};
+
+/// Of table `session_model_usage`; its `billing_*` are not even asked for.
+pub const USAGE: &[Column] = columns! {
+    Text: "model" "task";
+    Integer: "api_call_count"
+        "input_tokens" "output_tokens" "cache_read_tokens" "cache_write_tokens" "reasoning_tokens";
+    Real: "estimated_cost_usd" "actual_cost_usd";
+    Text: "cost_status" "cost_source";
+    Real: "first_seen" "last_seen";
+};
+
+/// Of table `messages`.
+pub const MESSAGE: &[Column] = columns! {
+    Integer: "id";
+    Text: "role" "content";
+    Json: "tool_calls";
+    Text: "tool_call_id" "tool_name";
+    Real: "timestamp";
+    Integer: "token_count";
+    Text: "finish_reason" "reasoning" "reasoning_content";
+    Integer: "observed" "active" "compacted" "_compressed_summary";
+    Text: "display_kind" "effect_disposition";
+};
+
+/// A column as the store declares it.
+#[derive(Clone, Debug)]
+pub struct Declared {
+    /// Its name, byte for byte.
+    pub name: String,
+    /// Whether it has a DEFAULT.
+    pub has_default: bool,
+}
+
+/// What to ask of one table of one store, and how its answer is laid out: the values of `columns`,
+/// then (messages of newer stores) whether the row is `model_only`, then a flag for each of `withheld`.
+#[derive(Debug, Default)]
+pub struct Shape {
+    /// Read as values, in the order of the row.
+    pub columns: Vec<&'static Column>,
+    /// Whether a flag `model_only` stands after them.
+    pub model_only: bool,
+    /// Asked for as flags, in byte order.
+    pub withheld: Vec<String>,
+}
+
+impl Shape {
+    /// The shape of a table that has the columns `declared`, read by the list `allowed`.
+    pub fn new(allowed: &'static [Column], declared: &[Declared]) -> Shape {
+        let columns = allowed.iter().filter(|c| declared.iter().any(|d| d.name == c.name)).collect();
+        let off_list = |d: &&Declared| {
+            !d.has_default && d.name != "session_id" && allowed.iter().all(|c| c.name != d.name)
+        };
+        let mut withheld: Vec<String> = declared.iter().filter(off_list).map(|d| d.name.clone()).collect();
+        withheld.sort_unstable();
+        Shape { columns, model_only: false, withheld }
+    }
+}
+
+/// What stands around the columns of a session.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Store {
+    /// As the store says it. Reported, never compared.
+    pub schema_version: Option<i64>,
+    /// The newest trusted time of any message in the store, epoch seconds.
+    pub newest: Option<f64>,
+}
+
+/// Append the row of a session up to and including `"messages":[`. `usage` is the text of an array.
+///
+/// # Errors
+/// Those of `cell`; `out` then ends anywhere.
+pub fn open_session<'r, E>(
+    out: &mut Vec<u8>,
+    store: Store,
+    shape: &Shape,
+    usage: &[u8],
+    cell: impl Fn(usize) -> Result<Cell<'r>, E>,
+) -> Result<(), E> {
+    out.extend_from_slice(b"{\"runtime\":\"hermes\"");
+    if let Some(version) = store.schema_version {
+        key(out, "schema_version");
+        integer(out, version);
+    }
+    let mut malformed = Vec::new();
+    columns(out, &shape.columns, &mut malformed, &cell)?;
+    if !usage.is_empty() {
+        key(out, "usage");
+        out.extend_from_slice(usage);
+    }
+    if let Some(newest) = store.newest {
+        key(out, "store_newest");
+        real(out, newest);
+    }
+    flags(out, shape, &cell)?;
+    names(out, "malformed", &mut malformed);
+    key(out, "messages");
+    out.push(b'[');
+    Ok(())
+}
+
+/// Append one message or one row of usage: an object.
+///
+/// # Errors
+/// Those of `cell`; `out` then ends anywhere.
+pub fn object<'r, E>(
+    out: &mut Vec<u8>,
+    shape: &Shape,
+    cell: impl Fn(usize) -> Result<Cell<'r>, E>,
+) -> Result<(), E> {
+    let start = out.len();
+    let mut malformed = Vec::new();
+    columns(out, &shape.columns, &mut malformed, &cell)?;
+    flags(out, shape, &cell)?;
+    names(out, "malformed", &mut malformed);
+    // Every member brings its comma; the first one's place is the brace's.
+    match out.get_mut(start) {
+        Some(comma) => *comma = b'{',
+        None => out.push(b'{'),
+    }
+    out.push(b'}');
+    Ok(())
+}
+
+fn columns<'r, E>(
+    out: &mut Vec<u8>,
+    columns: &[&'static Column],
+    malformed: &mut Vec<&'static str>,
+    cell: &impl Fn(usize) -> Result<Cell<'r>, E>,
+) -> Result<(), E> {
+    for (at, column) in columns.iter().enumerate() {
+        let cell = cell(at)?;
+        if cell != Cell::Null {
+            out.extend_from_slice(column.key.as_bytes());
+            if !value(out, column.kind, cell) {
+                malformed.push(column.name);
+            }
+        }
+    }
+    Ok(())
+}
+
+fn flags<'r, E>(
+    out: &mut Vec<u8>,
+    shape: &Shape,
+    cell: &impl Fn(usize) -> Result<Cell<'r>, E>,
+) -> Result<(), E> {
+    let is_set = |at| Ok(matches!(cell(at)?, Cell::Integer(1)));
+    let mut at = shape.columns.len();
+    if shape.model_only {
+        if is_set(at)? {
+            key(out, "model_only");
+            out.extend_from_slice(b"true");
+        }
+        at += 1;
+    }
+    let mut withheld = Vec::new();
+    for (at, name) in (at..).zip(&shape.withheld) {
+        if is_set(at)? {
+            withheld.push(name.as_str());
+        }
+    }
+    names(out, "withheld", &mut withheld);
+    Ok(())
+}
+
+/// A sorted array of names; none: nothing.
+fn names(out: &mut Vec<u8>, member: &str, names: &mut [&str]) {
+    names.sort_unstable();
+    for (at, name) in names.iter().enumerate() {
+        if at == 0 {
+            key(out, member);
+        }
+        out.push(if at == 0 { b'[' } else { b',' });
+        escape_into(out, name.as_bytes());
+    }
+    if !names.is_empty() {
+        out.push(b']');
+    }
+}
+
+fn key(out: &mut Vec<u8>, name: &str) {
+    out.push(b',');
+    escape_into(out, name.as_bytes());
+    out.push(b':');
+}
+
+/// Append a cell that is not NULL. Whether it is what its column promises.
+fn value(out: &mut Vec<u8>, kind: Kind, cell: Cell<'_>) -> bool {
+    match cell {
+        Cell::Null => true,
+        Cell::Integer(n) => {
+            integer(out, n);
+            matches!(kind, Kind::Integer | Kind::Real)
+        }
+        Cell::Real(n) => {
+            real(out, n);
+            kind == Kind::Real && n.is_finite()
+        }
+        Cell::Text(text) => string(out, kind, text) && matches!(kind, Kind::Text | Kind::Json),
+        Cell::Blob(bytes) => {
+            string(out, kind, bytes);
+            false
+        }
+    }
+}
+
+/// Whether the bytes could be written as text.
+fn string(out: &mut Vec<u8>, kind: Kind, bytes: &[u8]) -> bool {
+    if kind == Kind::Json
+        && let Ok(json) = Raw::parse(bytes)
+    {
+        one_line(out, json);
+        return true;
+    }
+    let is_text = std::str::from_utf8(bytes).is_ok();
+    if is_text {
+        escape_into(out, bytes);
+    } else {
+        out.extend_from_slice(b"{\"base64\":\"");
+        out.extend_from_slice(STANDARD.encode(bytes).as_bytes());
+        out.extend_from_slice(b"\"}");
+    }
+    is_text
+}
+
+/// A record is a line: white space goes where it would break one. Else the text stays as stored.
+fn one_line(out: &mut Vec<u8>, json: Raw<'_>) {
+    if memchr::memchr2(b'\n', b'\r', json.bytes()).is_some() {
+        Writer::new(out, Layout::Line).raw(json);
+    } else {
+        out.extend_from_slice(json.bytes());
+    }
+}
+
+fn integer(out: &mut Vec<u8>, n: i64) {
+    // Writing to a Vec cannot fail.
+    let _ = write!(out, "{n}");
+}
+
+/// The shortest text that reads back as `n`, always with a point or an exponent; what JSON cannot say
+/// is a number that every reader takes for infinite.
+fn real(out: &mut Vec<u8>, n: f64) {
+    let _ = match n {
+        f64::INFINITY => out.write_all(b"1e999"),
+        f64::NEG_INFINITY => out.write_all(b"-1e999"),
+        _ => write!(out, "{n:?}"),
+    };
+}
+
+#[cfg(test)]
+mod tests {
+    use std::convert::Infallible;
+
+    use super::*;
+
+    fn declared(names: &[&str]) -> Vec<Declared> {
+        names.iter().map(|n| Declared { name: (*n).to_owned(), has_default: false }).collect()
+    }
+
+    /// The object of a message that has the columns and cells given, and flags after them.
+    fn message(cells: &[(&str, Cell<'static>)], flags: &[(&str, bool)]) -> String {
+        let names: Vec<&str> = cells.iter().map(|(n, _)| *n).chain(flags.iter().map(|(n, _)| *n)).collect();
+        let shape = Shape::new(MESSAGE, &declared(&names));
+        let by_name = |at: usize| match shape.columns.get(at) {
+            Some(column) => cells.iter().find(|(n, _)| *n == column.name).unwrap().1,
+            None => {
+                let name = &shape.withheld[at - shape.columns.len()];
+                Cell::Integer(i64::from(flags.iter().find(|(n, _)| n == name).unwrap().1))
+            }
+        };
+        let mut out = Vec::new();
+        let Ok(()) = object(&mut out, &shape, |at| Ok::<_, Infallible>(by_name(at)));
+        String::from_utf8(out).unwrap()
+    }
+
+    fn cell(column: &'static str, cell: Cell<'static>) -> String {
+        message(&[(column, cell)], &[])
+    }
+
+    #[test]
+    fn healthy_cells() {
+        assert_eq!(cell("id", Cell::Integer(7)), r#"{"id":7}"#);
+        assert_eq!(cell("role", Cell::Text(b"user")), r#"{"role":"user"}"#);
+        assert_eq!(cell("timestamp", Cell::Real(1_790_000_000.0)), r#"{"timestamp":1790000000.0}"#);
+        assert_eq!(cell("timestamp", Cell::Real(0.1 + 0.2)), r#"{"timestamp":0.30000000000000004}"#);
+        assert_eq!(cell("timestamp", Cell::Real(8.4e252)), r#"{"timestamp":8.4e252}"#);
+        assert_eq!(cell("timestamp", Cell::Real(5e-324)), r#"{"timestamp":5e-324}"#);
+        assert_eq!(cell("timestamp", Cell::Integer(1_790_000_000)), r#"{"timestamp":1790000000}"#);
+        assert_eq!(cell("content", Cell::Text(b"")), r#"{"content":""}"#);
+        assert_eq!(
+            cell("content", Cell::Text(b"\0json:[\"a\"]\n\xe2\x80\xa8")),
+            "{\"content\":\"\\u0000json:[\\\"a\\\"]\\n\u{2028}\"}"
+        );
+    }
+
+    #[test]
+    fn null_is_left_out() {
+        assert_eq!(cell("content", Cell::Null), "{}");
+        assert_eq!(message(&[("id", Cell::Null), ("role", Cell::Text(b"user"))], &[]), r#"{"role":"user"}"#);
+    }
+
+    #[test]
+    fn a_cell_of_the_wrong_kind_stands_and_is_named() {
+        for (column, value, expected) in [
+            ("content", Cell::Integer(-5), r#"-5,"malformed":["content"]"#),
+            ("content", Cell::Real(1.5), r#"1.5,"malformed":["content"]"#),
+            ("content", Cell::Blob(b"caf\xc3\xa9"), r#""café","malformed":["content"]"#),
+            ("content", Cell::Blob(b""), r#""","malformed":["content"]"#),
+            ("content", Cell::Blob(b"\xff\x00"), r#"{"base64":"/wA="},"malformed":["content"]"#),
+            ("content", Cell::Text(b"f\xc3("), r#"{"base64":"ZsMo"},"malformed":["content"]"#),
+            // WTF-8 is no UTF-8.
+            ("content", Cell::Text(b"\xed\xa0\x80"), r#"{"base64":"7aCA"},"malformed":["content"]"#),
+            ("token_count", Cell::Real(12.75), r#"12.75,"malformed":["token_count"]"#),
+            ("token_count", Cell::Text(b"many"), r#""many","malformed":["token_count"]"#),
+            ("timestamp", Cell::Text(b"2026-09-21"), r#""2026-09-21","malformed":["timestamp"]"#),
+            ("timestamp", Cell::Real(f64::INFINITY), r#"1e999,"malformed":["timestamp"]"#),
+            ("timestamp", Cell::Real(f64::NEG_INFINITY), r#"-1e999,"malformed":["timestamp"]"#),
+            ("role", Cell::Blob(b"user"), r#""user","malformed":["role"]"#),
+        ] {
+            assert_eq!(cell(column, value), format!("{{\"{column}\":{expected}}}"));
+        }
+    }
+
+    #[test]
+    fn tool_calls_travel_as_json_when_they_are_json() {
+        for (text, expected) in [
+            (r#"[{"id":"a", "n": 1e400}]"#, r#"[{"id":"a", "n": 1e400}]"#),
+            ("[\n  {\"a\": \"b\\n \\ud83d\"}\r\n]\n", r#"[{"a":"b\n \ud83d"}]"#),
+            ("null", "null"),
+            ("5", "5"),
+            (r#""[]""#, r#""[]""#),
+            ("", r#""""#),
+            ("[1", r#""[1""#),
+            ("[NaN]", r#""[NaN]""#),
+            ("[]\0", r#""[]\u0000""#),
+        ] {
+            let text: &'static [u8] = text.as_bytes();
+            assert_eq!(cell("tool_calls", Cell::Text(text)), format!("{{\"tool_calls\":{expected}}}"));
+        }
+        assert_eq!(
+            cell("tool_calls", Cell::Blob(b"[1]")),
+            r#"{"tool_calls":[1],"malformed":["tool_calls"]}"#
+        );
+        assert_eq!(
+            cell("tool_calls", Cell::Text(b"[\"\xff\"]")),
+            r#"{"tool_calls":{"base64":"WyL/Il0="},"malformed":["tool_calls"]}"#
+        );
+    }
+
+    #[test]
+    fn fields_keep_their_order_and_malformed_is_sorted() {
+        assert_eq!(
+            message(
+                &[
+                    ("token_count", Cell::Text(b"x")),
+                    ("role", Cell::Integer(1)),
+                    ("id", Cell::Integer(3)),
+                    ("content", Cell::Blob(b"")),
+                ],
+                &[
+                    ("message_uid", true),
+                    ("api_content", true),
+                    ("display_order", false),
+                    ("session_id", true)
+                ],
+            ),
+            r#"{"id":3,"role":1,"content":"","token_count":"x","withheld":["api_content","message_uid"],"malformed":["content","role","token_count"]}"#
+        );
+    }
+
+    #[test]
+    fn only_the_lists_are_read_and_defaults_are_not_asked_for() {
+        let mut columns = declared(&["id", "user_id", "started_at", "cwd", "a \"new\" one", "ID"]);
+        columns.push(Declared { name: "expiry_finalized".to_owned(), has_default: true });
+        let shape = Shape::new(SESSION, &columns);
+        assert_eq!(shape.columns.iter().map(|c| c.name).collect::<Vec<_>>(), ["id", "started_at"]);
+        assert_eq!(shape.withheld, ["ID", "a \"new\" one", "cwd", "user_id"]);
+    }
+
+    #[test]
+    fn a_session_row_opens_with_everything_but_its_messages() {
+        let shape = Shape::new(SESSION, &declared(&["id", "title", "started_at", "user_id"]));
+        let cells = [Cell::Text(b"s1"), Cell::Blob(b"t"), Cell::Real(1.0), Cell::Integer(1)];
+        let open = |store, usage: &[u8]| {
+            let mut out = Vec::new();
+            let Ok(()) = open_session(&mut out, store, &shape, usage, |at| Ok::<_, Infallible>(cells[at]));
+            String::from_utf8(out).unwrap()
+        };
+        assert_eq!(
+            open(Store { schema_version: Some(31), newest: Some(1_790_002_103.0) }, b"[{}]"),
+            r#"{"runtime":"hermes","schema_version":31,"id":"s1","title":"t","started_at":1.0,"usage":[{}],"store_newest":1790002103.0,"withheld":["user_id"],"malformed":["title"],"messages":["#
+        );
+        assert_eq!(
+            open(Store::default(), b""),
+            r#"{"runtime":"hermes","id":"s1","title":"t","started_at":1.0,"withheld":["user_id"],"malformed":["title"],"messages":["#
+        );
+    }
+
+    #[test]
+    fn model_only_stands_before_withheld_and_only_when_true() {
+        let shape = Shape { model_only: true, ..Shape::new(MESSAGE, &declared(&["id", "display_metadata"])) };
+        for (flag, expected) in [
+            (1, r#"{"id":1,"model_only":true,"withheld":["display_metadata"]}"#),
+            (0, r#"{"id":1,"withheld":["display_metadata"]}"#),
+        ] {
+            let mut out = Vec::new();
+            let cells = [Cell::Integer(1), Cell::Integer(flag), Cell::Integer(1)];
+            let Ok(()) = object(&mut out, &shape, |at| Ok::<_, Infallible>(cells[at]));
+            assert_eq!(String::from_utf8(out).unwrap(), expected);
+        }
+    }
+}

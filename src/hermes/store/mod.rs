@@ -1,0 +1,841 @@
+//! A Hermes `state.db`, read while its agent may be writing it. With [`open`], the only place that names
+//! rusqlite.
+//!
+//! A session is read in pages of about a mebibyte of row text. Each is read in one short transaction,
+//! checked, and only then written: no lock of ours stands in the agent's way while a slow reader
+//! drains our output, a session of one page is whole or absent, and memory follows the largest cell.
+//! In WAL mode, where readers block nobody, one transaction spans all pages of a session.
+
+mod open;
+
+use std::fmt::{self, Display};
+use std::io::{self, Write};
+use std::path::Path;
+
+use rusqlite::limits::Limit;
+use rusqlite::types::{ToSql, ToSqlOutput, ValueRef};
+use rusqlite::{Connection, ErrorCode, Row, params};
+
+pub use open::How;
+use open::Opened;
+
+use super::row::{self, Cell, Declared, MESSAGE, SESSION, Shape, USAGE};
+
+/// Row text to read before it is written. Most sessions are shorter.
+const PAGE: usize = 1 << 20;
+
+/// Without one of these there is nothing to convert. All else is optional: columns are probed by name
+/// in every release, the version is only reported (rulings, "Which stores").
+const REQUIRED: [(&str, &[&str]); 2] = [
+    ("sessions", &["id", "source", "started_at"]),
+    (
+        "messages",
+        &["id", "session_id", "role", "content", "timestamp", "tool_call_id", "tool_calls", "tool_name"],
+    ),
+];
+
+/// A message time that can be trusted; as [`crate::time::in_window`] has it.
+const TRUSTED: &str = "typeof(timestamp) IN ('integer', 'real') AND timestamp BETWEEN 0 AND 4200000000";
+
+/// Why a store, or one session of it, could not be read. Never says anything of its content.
+#[derive(Debug)]
+pub enum Error {
+    /// The files cannot be opened, looked at or copied.
+    Io(io::Error),
+    /// SQLite says so.
+    Sqlite(rusqlite::Error),
+    /// It is no Hermes store of any release: what is missing, and the version it claims.
+    Foreign(String),
+    /// It was written while it was read as immutable, as asked.
+    Changed,
+}
+
+impl Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Error::Io(error) => error.fmt(f),
+            Error::Sqlite(error) => match error.sqlite_error_code() {
+                Some(ErrorCode::NotADatabase) => f.write_str("not an SQLite database"),
+                Some(ErrorCode::TooBig) => f.write_str("a message is larger than --max-bytes"),
+                _ => error.fmt(f),
+            },
+            Error::Foreign(missing) => write!(f, "not a Hermes store this tool can read: {missing}"),
+            Error::Changed => f.write_str("changed while it was read"),
+        }
+    }
+}
+
+impl std::error::Error for Error {}
+
+impl From<io::Error> for Error {
+    fn from(error: io::Error) -> Error {
+        Error::Io(error)
+    }
+}
+
+impl From<rusqlite::Error> for Error {
+    fn from(error: rusqlite::Error) -> Error {
+        Error::Sqlite(error)
+    }
+}
+
+impl Error {
+    /// Whether this session is at fault (damaged or oversized), and not the store or the machine.
+    pub fn is_of_session(&self) -> bool {
+        let code = match self {
+            Error::Sqlite(error) => error.sqlite_error_code(),
+            _ => None,
+        };
+        matches!(code, Some(ErrorCode::DatabaseCorrupt | ErrorCode::TooBig))
+    }
+}
+
+/// Why [`Store::write`] stopped.
+#[derive(Debug)]
+pub enum Failure {
+    /// The output could not be written.
+    Output(io::Error),
+    /// The session could not be read; others may be.
+    Session(Error),
+}
+
+/// Which sessions. Empty lists and `None` mean all; what is given must all hold.
+#[derive(Clone, Debug, Default)]
+pub struct Pick {
+    /// Any of these sources.
+    pub sources: Vec<String>,
+    /// Any of these ids.
+    pub sessions: Vec<String>,
+    /// Last active at or after this moment, epoch seconds.
+    pub since: Option<f64>,
+}
+
+/// What [`Store::sessions`] found.
+#[derive(Debug)]
+pub struct Found {
+    /// By `started_at` as SQLite orders it (missing, numbers, text, bytes), then by the bytes of the id.
+    pub sessions: Vec<Session>,
+    /// Ids of [`Pick::sessions`] that this store does not have at all.
+    pub unknown: Vec<String>,
+}
+
+/// A session of a store, by its id. Displays as it.
+#[derive(Clone, Debug)]
+pub struct Session {
+    id: Id,
+}
+
+impl Display for Session {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.id {
+            Id::Null => f.write_str("NULL"),
+            Id::Integer(n) => n.fmt(f),
+            Id::Real(n) => n.fmt(f),
+            Id::Text(bytes) | Id::Blob(bytes) => String::from_utf8_lossy(bytes).fmt(f),
+        }
+    }
+}
+
+/// An id cell, kept. Nearly always text, and bound again as exactly what it is.
+#[derive(Clone, Debug)]
+enum Id {
+    Null,
+    Integer(i64),
+    Real(f64),
+    Text(Vec<u8>),
+    Blob(Vec<u8>),
+}
+
+impl From<ValueRef<'_>> for Id {
+    fn from(value: ValueRef<'_>) -> Id {
+        match value {
+            ValueRef::Null => Id::Null,
+            ValueRef::Integer(n) => Id::Integer(n),
+            ValueRef::Real(n) => Id::Real(n),
+            ValueRef::Text(bytes) => Id::Text(bytes.to_vec()),
+            ValueRef::Blob(bytes) => Id::Blob(bytes.to_vec()),
+        }
+    }
+}
+
+impl ToSql for Id {
+    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
+        Ok(ToSqlOutput::Borrowed(match self {
+            Id::Null => ValueRef::Null,
+            Id::Integer(n) => ValueRef::Integer(*n),
+            Id::Real(n) => ValueRef::Real(*n),
+            Id::Text(bytes) => ValueRef::Text(bytes),
+            Id::Blob(bytes) => ValueRef::Blob(bytes),
+        }))
+    }
+}
+
+/// An open store.
+pub struct Store {
+    opened: Opened,
+    /// Readers block nobody.
+    is_wal: bool,
+    asks: Asks,
+    facts: row::Store,
+    max_bytes: u64,
+    /// One page, reused.
+    buffer: Vec<u8>,
+}
+
+/// What to ask of this store.
+struct Asks {
+    session: Shape,
+    usage: Shape,
+    message: Shape,
+    session_sql: String,
+    /// `None`: the table came with schema 20.
+    usage_sql: Option<String>,
+    /// All messages of `?1`.
+    messages_sql: String,
+    /// Those after id `?2`.
+    more_sql: String,
+    has_ended_at: bool,
+}
+
+/// How far a page came.
+enum Page {
+    /// The session is gone since it was listed.
+    Gone,
+    /// To this message; there may be more.
+    Cut(i64),
+    /// To the end of the row.
+    Last,
+}
+
+impl Store {
+    /// Open the store at `path`. Messages of more than `max_bytes` are not read (0: SQLite's own limit,
+    /// 1,000,000,000 bytes).
+    ///
+    /// # Errors
+    /// No such file, not a regular one, not a database, no Hermes store.
+    pub fn open(path: &Path, how: How, max_bytes: u64) -> Result<Store, Error> {
+        Store::probe(Opened::open(path, how)?, max_bytes)
+    }
+
+    /// See what the store has.
+    fn probe(mut opened: Opened, max_bytes: u64) -> Result<Store, Error> {
+        loop {
+            let conn = &opened.conn;
+            let facts = row::Store { schema_version: schema_version(conn), newest: newest(conn) };
+            let probed = Asks::of(conn, facts.schema_version).and_then(|asks| {
+                let mode: String = conn.query_row("PRAGMA journal_mode", [], |row| row.get(0))?;
+                if let (Ok(bytes), true) = (i32::try_from(max_bytes), max_bytes > 0) {
+                    // Not before: the text of the schema is not meant.
+                    conn.set_limit(Limit::SQLITE_LIMIT_LENGTH, bytes)?;
+                }
+                Ok((asks, mode == "wal"))
+            });
+            if opened.is_spoiled(probed.as_ref().err())? {
+                opened = opened.again()?;
+                continue;
+            }
+            let (asks, is_wal) = probed?;
+            return Ok(Store { opened, is_wal, asks, facts, max_bytes, buffer: Vec::new() });
+        }
+    }
+
+    /// The version the store claims.
+    pub fn schema_version(&self) -> Option<i64> {
+        self.facts.schema_version
+    }
+
+    /// The sessions picked, in order.
+    ///
+    /// The last activity of a session, for [`Pick::since`], is the latest of its messages' times, its
+    /// `ended_at` and its `started_at` that can be trusted; a session without any is not picked.
+    ///
+    /// # Errors
+    /// What SQLite says.
+    pub fn sessions(&mut self, pick: &Pick) -> Result<Found, Error> {
+        let found = self.settled(|store| store.list(pick));
+        self.release();
+        found
+    }
+
+    /// Write the row of a session, if it is still there.
+    ///
+    /// # Errors
+    /// A session that cannot be read leaves nothing in `out`, unless it is longer than a page: then its
+    /// line ends where reading did, and is no JSON.
+    pub fn write(&mut self, session: &Session, out: &mut dyn Write) -> Result<(), Failure> {
+        let mut buffer = std::mem::take(&mut self.buffer);
+        let written = self.write_pages(session, &mut buffer, out);
+        self.buffer = buffer;
+        written
+    }
+
+    fn write_pages(
+        &mut self,
+        session: &Session,
+        buffer: &mut Vec<u8>,
+        out: &mut dyn Write,
+    ) -> Result<(), Failure> {
+        let mut after = None;
+        loop {
+            let page = self.settled(|store| {
+                buffer.clear();
+                store.page(session, after, buffer)
+            });
+            if !(self.is_wal && matches!(page, Ok(Page::Cut(_)))) {
+                self.release();
+            }
+            match page {
+                Ok(Page::Gone) => return Ok(()),
+                Ok(Page::Cut(last)) => {
+                    out.write_all(buffer).map_err(Failure::Output)?;
+                    after = Some(last);
+                }
+                Ok(Page::Last) => return out.write_all(buffer).map_err(Failure::Output),
+                Err(error) => {
+                    if after.is_some() {
+                        out.write_all(b"\n").map_err(Failure::Output)?;
+                    }
+                    return Err(Failure::Session(error));
+                }
+            }
+        }
+    }
+
+    /// Messages whose session is missing: its id and how many.
+    ///
+    /// # Errors
+    /// What SQLite says.
+    pub fn orphans(&mut self) -> Result<Vec<(Session, i64)>, Error> {
+        let orphans = self.settled(|store| {
+            let mut statement = store.opened.conn.prepare(
+                "SELECT session_id, count(*) FROM main.messages AS m
+                 WHERE NOT EXISTS (SELECT 1 FROM main.sessions AS s WHERE s.id = m.session_id)
+                 GROUP BY session_id ORDER BY session_id",
+            )?;
+            let rows =
+                statement.query_map([], |row| Ok((Session { id: row.get_ref(0)?.into() }, row.get(1)?)))?;
+            rows.collect()
+        });
+        self.release();
+        orphans
+    }
+
+    /// `read` in a transaction, which stays open; and once more when what it read does not count.
+    fn settled<T>(&mut self, mut read: impl FnMut(&Store) -> rusqlite::Result<T>) -> Result<T, Error> {
+        loop {
+            let done = self.hold().and_then(|()| read(self)).map_err(Error::from);
+            if !self.opened.is_spoiled(done.as_ref().err())? {
+                return done;
+            }
+            let again = Store::probe(self.opened.again()?, self.max_bytes)?;
+            // One run says one thing about the store.
+            *self = Store { facts: self.facts, ..again };
+        }
+    }
+
+    fn hold(&self) -> rusqlite::Result<()> {
+        if self.opened.conn.is_autocommit() { self.opened.conn.execute_batch("BEGIN") } else { Ok(()) }
+    }
+
+    /// Nothing was written: what a transaction of ours ends with makes no difference, not even an error.
+    fn release(&self) {
+        if !self.opened.conn.is_autocommit() {
+            let _ = self.opened.conn.execute_batch("ROLLBACK");
+        }
+    }
+
+    fn list(&self, pick: &Pick) -> rusqlite::Result<Found> {
+        let ended = if self.asks.has_ended_at { "s.ended_at" } else { "NULL" };
+        let (last, activity) = match pick.since {
+            None => ("NULL", String::new()),
+            Some(_) => (
+                "m.last",
+                format!(
+                    "LEFT JOIN (SELECT session_id, max(timestamp) AS last FROM main.messages
+                     WHERE {TRUSTED} GROUP BY session_id) AS m ON m.session_id = s.id"
+                ),
+            ),
+        };
+        let mut statement = self.opened.conn.prepare(&format!(
+            "SELECT s.id, s.source, s.started_at, {ended}, {last} FROM main.sessions AS s {activity}
+             ORDER BY s.started_at, s.id COLLATE BINARY"
+        ))?;
+        let mut rows = statement.query([])?;
+        let mut sessions = Vec::new();
+        let mut unknown = pick.sessions.clone();
+        while let Some(row) = rows.next()? {
+            let session = Session { id: row.get_ref(0)?.into() };
+            let name = session.to_string();
+            unknown.retain(|wanted| *wanted != name);
+            let is_active = || -> rusqlite::Result<bool> {
+                let Some(since) = pick.since else { return Ok(true) };
+                let mut moments = Vec::new();
+                for at in 2..=4 {
+                    moments.extend(number(row.get_ref(at)?).and_then(crate::time::in_window));
+                }
+                Ok(moments.into_iter().any(|moment| moment >= since))
+            };
+            if (pick.sessions.is_empty() || pick.sessions.contains(&name))
+                && (pick.sources.is_empty() || pick.sources.iter().any(|s| is_text(row.get_ref(1), s)))
+                && is_active()?
+            {
+                sessions.push(session);
+            }
+        }
+        Ok(Found { sessions, unknown })
+    }
+
+    /// Append the messages after `after`, and before the first ones what stands before them.
+    fn page(&self, session: &Session, after: Option<i64>, out: &mut Vec<u8>) -> rusqlite::Result<Page> {
+        if after.is_none() && !self.head(session, out)? {
+            return Ok(Page::Gone);
+        }
+        let sql = if after.is_none() { &self.asks.messages_sql } else { &self.asks.more_sql };
+        let mut statement = self.opened.conn.prepare_cached(sql)?;
+        let mut rows = match after {
+            None => statement.query(params![session.id])?,
+            Some(last) => statement.query(params![session.id, last])?,
+        };
+        let mut is_first = after.is_none();
+        while let Some(row) = rows.next()? {
+            if !std::mem::take(&mut is_first) {
+                out.push(b',');
+            }
+            row::object(out, &self.asks.message, |at| cell(row, at))?;
+            if out.len() >= PAGE
+                && let ValueRef::Integer(id) = row.get_ref(0)?
+            {
+                return Ok(Page::Cut(id));
+            }
+        }
+        out.extend_from_slice(b"]}\n");
+        Ok(Page::Last)
+    }
+
+    /// Append the row up to its messages; `false` when the session is not there.
+    fn head(&self, session: &Session, out: &mut Vec<u8>) -> rusqlite::Result<bool> {
+        let mut statement = self.opened.conn.prepare_cached(&self.asks.session_sql)?;
+        let mut rows = statement.query(params![session.id])?;
+        let Some(row) = rows.next()? else { return Ok(false) };
+        let usage = self.usage(session)?;
+        row::open_session(out, self.facts, &self.asks.session, &usage, |at| cell(row, at))?;
+        Ok(true)
+    }
+
+    /// The array of the session's usage; empty text when the store keeps none.
+    fn usage(&self, session: &Session) -> rusqlite::Result<Vec<u8>> {
+        let mut out = Vec::new();
+        let Some(sql) = &self.asks.usage_sql else { return Ok(out) };
+        let mut statement = self.opened.conn.prepare_cached(sql)?;
+        let mut rows = statement.query(params![session.id])?;
+        while let Some(row) = rows.next()? {
+            out.push(if out.is_empty() { b'[' } else { b',' });
+            row::object(&mut out, &self.asks.usage, |at| cell(row, at))?;
+        }
+        out.extend_from_slice(if out.is_empty() { b"[]" } else { b"]" });
+        Ok(out)
+    }
+}
+
+impl Asks {
+    /// Probe the tables.
+    fn of(conn: &Connection, version: Option<i64>) -> Result<Asks, Error> {
+        let sessions = declared(conn, "sessions")?;
+        let messages = declared(conn, "messages")?;
+        let usage = declared(conn, "session_model_usage")?;
+        let missing: Vec<String> = REQUIRED
+            .iter()
+            .zip([&sessions, &messages])
+            .filter_map(|(r, found)| lacks(r.0, r.1, found))
+            .collect();
+        if !missing.is_empty() {
+            let version = version.map_or("no schema_version".to_owned(), |v| format!("schema_version {v}"));
+            return Err(Error::Foreign(format!("{} ({version})", missing.join(", "))));
+        }
+        let has = |found: &[Declared], name: &str| found.iter().any(|c| c.name == name);
+        let has_ended_at = has(&sessions, "ended_at");
+        let has_usage = has(&usage, "session_id");
+
+        let session = Shape::new(SESSION, &sessions);
+        // Whatever else is in there is the sessions' own, said once in their `withheld`.
+        let usage = Shape { withheld: Vec::new(), ..Shape::new(USAGE, &usage) };
+        let mut message = Shape::new(MESSAGE, &messages);
+        message.model_only = has(&messages, "display_metadata");
+
+        let session_sql = format!("SELECT {} FROM main.sessions AS t WHERE id IS ?1", asked(&session));
+        let order =
+            ["first_seen", "model"].into_iter().filter(|n| usage.columns.iter().any(|c| c.name == *n));
+        let order = order.chain(["rowid"]).collect::<Vec<_>>().join(", ");
+        let usage_sql = has_usage.then(|| {
+            let asked = asked(&usage);
+            format!(
+                "SELECT {asked} FROM main.session_model_usage AS t WHERE session_id = ?1 ORDER BY {order}"
+            )
+        });
+        let from = messages_of_session(conn)?;
+        let asked = asked(&message);
+        let messages_sql = format!("SELECT {asked} FROM main.messages AS t WHERE {from} ORDER BY t.id");
+        let more_sql =
+            format!("SELECT {asked} FROM main.messages AS t WHERE {from} AND t.id > ?2 ORDER BY t.id");
+        Ok(Asks { session, usage, message, session_sql, usage_sql, messages_sql, more_sql, has_ended_at })
+    }
+}
+
+/// `sessions lacks id, source`; `None` when all is there.
+fn lacks(table: &str, required: &[&str], found: &[Declared]) -> Option<String> {
+    let missing: Vec<&str> =
+        required.iter().copied().filter(|name| found.iter().all(|c| c.name != *name)).collect();
+    if found.is_empty() {
+        Some(format!("no table {table}"))
+    } else if missing.is_empty() {
+        None
+    } else {
+        Some(format!("{table} lacks {}", missing.join(", ")))
+    }
+}
+
+/// The result columns of a shape over table `t`. Values of the allow-list; of all else only whether
+/// it is there. Qualified, because SQLite reads an unknown `"name"` as text.
+fn asked(shape: &Shape) -> String {
+    let mut asked: Vec<String> = shape.columns.iter().map(|c| format!("t.\"{}\"", c.name)).collect();
+    if shape.model_only {
+        // JSON true and nothing else (rulings, "Counts"); bytes and text that is no JSON are not true.
+        asked.push(
+            "CASE WHEN typeof(t.display_metadata) = 'text' AND json_valid(t.display_metadata)
+             THEN json_type(t.display_metadata, '$.model_only') IS 'true' ELSE 0 END"
+                .to_owned(),
+        );
+    }
+    asked
+        .extend(shape.withheld.iter().map(|name| format!("t.\"{}\" IS NOT NULL", name.replace('"', "\"\""))));
+    asked.join(", ")
+}
+
+/// The condition that picks the messages of session `?1`, so that they come in `id` order without
+/// their contents being sorted.
+fn messages_of_session(conn: &Connection) -> rusqlite::Result<&'static str> {
+    let has_index = |columns: &str| {
+        conn.query_row(
+            "SELECT EXISTS (SELECT 1 FROM pragma_index_list('messages', 'main') AS l
+             WHERE l.partial = 0 AND (SELECT group_concat(name) FROM
+             (SELECT name FROM pragma_index_info(l.name, 'main') ORDER BY seqno)) || ',' LIKE ?1 || ',%')",
+            [columns],
+            |row| row.get::<_, bool>(0),
+        )
+    };
+    if has_index("session_id,id")? {
+        return Ok("t.session_id = ?1");
+    }
+    if has_index("session_id")? {
+        // Releases before schema 30: sort the numbers, then fetch row by row.
+        return Ok(
+            "t.rowid IN (SELECT rowid FROM main.messages WHERE session_id = ?1) AND +t.session_id = ?1",
+        );
+    }
+    Ok("t.session_id = ?1")
+}
+
+fn declared(conn: &Connection, table: &str) -> rusqlite::Result<Vec<Declared>> {
+    let mut statement =
+        conn.prepare("SELECT name, dflt_value IS NOT NULL FROM pragma_table_info(?1, 'main')")?;
+    let columns = statement.query_map([table], |row| {
+        let name = row.get_ref(0)?.as_bytes()?;
+        Ok(Declared { name: String::from_utf8_lossy(name).into_owned(), has_default: row.get(1)? })
+    })?;
+    columns.collect()
+}
+
+/// Whatever goes wrong here, the store goes without.
+fn schema_version(conn: &Connection) -> Option<i64> {
+    conn.query_row("SELECT version FROM main.schema_version LIMIT 1", [], |row| row.get(0)).ok()
+}
+
+/// From an index in every release.
+fn newest(conn: &Connection) -> Option<f64> {
+    let sql = format!("SELECT CAST(max(timestamp) AS REAL) FROM main.messages WHERE {TRUSTED}");
+    conn.query_row(&sql, [], |row| row.get(0)).ok().flatten()
+}
+
+fn cell<'r>(row: &'r Row<'_>, at: usize) -> rusqlite::Result<Cell<'r>> {
+    Ok(match row.get_ref(at)? {
+        ValueRef::Null => Cell::Null,
+        ValueRef::Integer(n) => Cell::Integer(n),
+        ValueRef::Real(n) => Cell::Real(n),
+        ValueRef::Text(bytes) => Cell::Text(bytes),
+        ValueRef::Blob(bytes) => Cell::Blob(bytes),
+    })
+}
+
+fn number(value: ValueRef<'_>) -> Option<f64> {
+    match value {
+        ValueRef::Integer(n) => Some(n as f64),
+        ValueRef::Real(n) => Some(n),
+        _ => None,
+    }
+}
+
+fn is_text(value: rusqlite::Result<ValueRef<'_>>, wanted: &str) -> bool {
+    matches!(value, Ok(ValueRef::Text(bytes) | ValueRef::Blob(bytes)) if bytes == wanted.as_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::path::PathBuf;
+
+    use rusqlite::OpenFlags;
+    use tempfile::TempDir;
+
+    use super::*;
+
+    const TABLES: &str = "CREATE TABLE sessions (id TEXT PRIMARY KEY, source TEXT NOT NULL, started_at REAL NOT NULL);
+         CREATE TABLE messages (id INTEGER PRIMARY KEY AUTOINCREMENT, session_id TEXT NOT NULL, role TEXT NOT NULL,
+             content TEXT, tool_call_id TEXT, tool_calls TEXT, tool_name TEXT, timestamp REAL NOT NULL);
+         CREATE INDEX idx_messages_session ON messages(session_id, timestamp);
+         INSERT INTO sessions VALUES ('a', 'cli', 1.0), ('b', 'cli', 2.0);";
+
+    /// A store of our own, and a second connection to it: the agent's.
+    fn store(pragmas: &str) -> (TempDir, PathBuf, Connection) {
+        let dir = TempDir::new().unwrap();
+        let path = dir.path().join("state.db");
+        let agent = Connection::open(&path).unwrap();
+        agent.execute_batch(pragmas).unwrap();
+        agent.execute_batch(TABLES).unwrap();
+        say(&agent, "a", "one");
+        say(&agent, "b", "two");
+        (dir, path, agent)
+    }
+
+    fn say(agent: &Connection, session: &str, content: &str) {
+        agent
+            .execute(
+                "INSERT INTO messages (session_id, role, content, timestamp) VALUES (?1, 'user', ?2, 5.0)",
+                params![session, content],
+            )
+            .unwrap();
+    }
+
+    fn listed(store: &mut Store) -> Vec<Session> {
+        store.sessions(&Pick::default()).unwrap().sessions
+    }
+
+    fn written(store: &mut Store, session: &Session) -> String {
+        let mut out = Vec::new();
+        store.write(session, &mut out).unwrap();
+        String::from_utf8(out).unwrap()
+    }
+
+    fn names(dir: &TempDir) -> Vec<String> {
+        let entries = fs::read_dir(dir.path()).unwrap();
+        let mut names: Vec<_> = entries.map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        names
+    }
+
+    /// Output that runs something before it takes each page.
+    struct Meanwhile<F>(Vec<u8>, F);
+
+    impl<F: FnMut()> Write for Meanwhile<F> {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.1();
+            self.0.extend_from_slice(bytes);
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_commit_after_opening_is_seen() {
+        let (dir, path, agent) = store("");
+        let mut store = Store::open(&path, How::Careful, 0).unwrap();
+        let sessions = listed(&mut store);
+        assert!(written(&mut store, &sessions[0]).contains("one"));
+        say(&agent, "b", "three");
+        // Immutable until here; now shared.
+        assert!(written(&mut store, &sessions[1]).contains("three"));
+        say(&agent, "b", "four");
+        assert!(written(&mut store, &sessions[1]).contains("four"));
+        assert_eq!(names(&dir), ["state.db"]);
+    }
+
+    #[test]
+    fn a_wal_store_that_changes_is_copied_and_gets_no_sidecars() {
+        let (dir, path, agent) = store("PRAGMA journal_mode = WAL;");
+        drop(agent);
+        assert_eq!(names(&dir), ["state.db"]);
+        let mut store = Store::open(&path, How::Careful, 0).unwrap();
+        let sessions = listed(&mut store);
+        let agent = Connection::open(&path).unwrap();
+        say(&agent, "b", "three");
+        drop(agent);
+        assert_eq!(names(&dir), ["state.db"]);
+        assert!(written(&mut store, &sessions[1]).contains("three"));
+        assert_eq!(names(&dir), ["state.db"]);
+    }
+
+    #[test]
+    fn immutable_as_asked_says_that_the_file_changed() {
+        let (_dir, path, agent) = store("");
+        let mut store = Store::open(&path, How::Immutable, 0).unwrap();
+        let sessions = listed(&mut store);
+        say(&agent, "b", "three");
+        let mut out = Vec::new();
+        let failure = store.write(&sessions[1], &mut out);
+        assert!(matches!(failure, Err(Failure::Session(Error::Changed))));
+        assert!(out.is_empty());
+    }
+
+    #[test]
+    fn a_session_deleted_since_it_was_listed_is_no_row() {
+        let (_dir, path, agent) = store("");
+        let mut store = Store::open(&path, How::Careful, 0).unwrap();
+        let sessions = listed(&mut store);
+        agent.execute_batch("DELETE FROM sessions WHERE id = 'a'").unwrap();
+        assert_eq!(written(&mut store, &sessions[0]), "");
+    }
+
+    #[test]
+    fn an_agent_killed_while_we_share_is_recovered_in_a_copy() {
+        let (dir, path, agent) = store("");
+        let mut store = Store::open(&path, How::Careful, 0).unwrap();
+        let sessions = listed(&mut store);
+        say(&agent, "a", "three");
+        assert!(written(&mut store, &sessions[0]).contains("three"));
+        // What a killed writer leaves: taken from one that goes on living, put where it would lie.
+        agent
+            .execute_batch("PRAGMA cache_size = 1; BEGIN; UPDATE messages SET content = hex(zeroblob(9000))")
+            .unwrap();
+        agent.execute_batch("INSERT INTO messages (session_id, role, content, timestamp) SELECT 'a', 'user', hex(zeroblob(9000)), 5.0 FROM messages").unwrap();
+        agent.cache_flush().unwrap();
+        let (torn, journal) =
+            (fs::read(&path).unwrap(), fs::read(dir.path().join("state.db-journal")).unwrap());
+        agent.execute_batch("ROLLBACK").unwrap();
+        drop(agent);
+        fs::write(&path, &torn).unwrap();
+        fs::write(dir.path().join("state.db-journal"), &journal).unwrap();
+        let row = written(&mut store, &sessions[0]);
+        assert!(row.contains("three") && !row.contains("0000"), "{row}");
+        assert_eq!(fs::read(&path).unwrap(), torn);
+        assert_eq!(fs::read(dir.path().join("state.db-journal")).unwrap(), journal);
+        assert_eq!(names(&dir), ["state.db", "state.db-journal"]);
+    }
+
+    /// Messages of half a page each.
+    fn say_much(agent: &Connection) {
+        for letter in ["p", "q", "r", "s", "t"] {
+            say(agent, "a", &letter.repeat(PAGE / 2));
+        }
+    }
+
+    #[test]
+    fn a_slow_reader_does_not_block_the_agent() {
+        for pragmas in ["", "PRAGMA journal_mode = WAL;"] {
+            let (_dir, path, agent) = store(pragmas);
+            agent.busy_timeout(std::time::Duration::ZERO).unwrap();
+            say_much(&agent);
+            let mut store = Store::open(&path, How::Careful, 0).unwrap();
+            let sessions = listed(&mut store);
+            say(&agent, "b", "so that it is live");
+            let mut out = Meanwhile(Vec::new(), || say(&agent, "b", "not blocked"));
+            store.write(&sessions[0], &mut out).unwrap();
+            let mut one_go = Vec::new();
+            store.write(&sessions[0], &mut one_go).unwrap();
+            assert!(out.0.len() > 2 * PAGE);
+            assert_eq!(strip_newest(&out.0), strip_newest(&one_go), "{pragmas}");
+        }
+    }
+
+    fn strip_newest(row: &[u8]) -> &[u8] {
+        &row[memchr::memmem::find(row, b"\"messages\"").unwrap()..]
+    }
+
+    #[test]
+    fn in_wal_mode_the_pages_of_a_session_are_of_one_moment() {
+        let (_dir, path, agent) = store("PRAGMA journal_mode = WAL;");
+        say_much(&agent);
+        let mut store = Store::open(&path, How::Careful, 0).unwrap();
+        let sessions = listed(&mut store);
+        let mut out = Meanwhile(Vec::new(), || say(&agent, "a", "later"));
+        store.write(&sessions[0], &mut out).unwrap();
+        assert!(memchr::memmem::find(&out.0, b"later").is_none());
+        assert!(out.0.ends_with(b"]}\n"));
+        assert!(written(&mut store, &sessions[0]).contains("later"));
+    }
+
+    #[test]
+    fn a_page_read_while_the_file_changes_is_read_again() {
+        let (_dir, path, agent) = store("");
+        say_much(&agent);
+        let mut store = Store::open(&path, How::Careful, 0).unwrap();
+        let sessions = listed(&mut store);
+        let mut done = false;
+        let mut out = Meanwhile(Vec::new(), || {
+            if !std::mem::replace(&mut done, true) {
+                say(&agent, "a", "later");
+            }
+        });
+        store.write(&sessions[0], &mut out).unwrap();
+        let row = String::from_utf8(out.0).unwrap();
+        for once in ["one", "later", "\"id\":7,"] {
+            assert_eq!(row.matches(once).count(), 1, "{once}");
+        }
+    }
+
+    #[test]
+    fn contents_are_never_sorted() {
+        for (name, by) in [
+            ("hermes-0.13.db", "INTEGER PRIMARY KEY"),
+            ("hermes-0.16.db", "INTEGER PRIMARY KEY"),
+            ("hermes-v22.db", "INTEGER PRIMARY KEY"),
+            ("hermes-v31.db", "INDEX idx_messages_session_id (session_id=?"),
+        ] {
+            let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/hermes").join(name);
+            let store = Store::open(&path, How::Immutable, 0).unwrap();
+            for sql in [&store.asks.messages_sql, &store.asks.more_sql] {
+                let mut statement = store.opened.conn.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).unwrap();
+                let parameters = statement.parameter_count();
+                let steps =
+                    statement.query_map(params_of(parameters), |row| row.get::<_, String>(3)).unwrap();
+                let plan = steps.map(Result::unwrap).collect::<Vec<_>>().join("\n");
+                assert!(plan.contains(by), "{name}: {plan}");
+                assert!(!plan.contains("TEMP B-TREE") && !plan.contains("SCAN"), "{name}: {plan}");
+            }
+        }
+    }
+
+    fn params_of(count: usize) -> impl rusqlite::Params {
+        rusqlite::params_from_iter(std::iter::repeat_n(1, count))
+    }
+
+    #[test]
+    fn nothing_is_read_but_the_lists() {
+        // SQLite's own account of which columns a statement touches as values.
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/hermes/hermes-v31.db");
+        let store = Store::open(&path, How::Immutable, 0).unwrap();
+        for (sql, allowed) in [
+            (&store.asks.session_sql, SESSION),
+            (store.asks.usage_sql.as_ref().unwrap(), USAGE),
+            (&store.asks.messages_sql, MESSAGE),
+        ] {
+            let statement = store.opened.conn.prepare(sql).unwrap();
+            for column in statement.column_names() {
+                let is_flag = column.ends_with("IS NOT NULL") || column.starts_with("CASE WHEN");
+                assert!(is_flag || allowed.iter().any(|c| c.name == column), "{column}");
+            }
+        }
+    }
+
+    #[test]
+    fn read_only_means_it() {
+        let (_dir, path, _agent) = store("");
+        let store = Store::open(&path, How::Careful, 0).unwrap();
+        assert!(store.opened.conn.execute_batch("DELETE FROM messages").is_err());
+        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY;
+        let count =
+            |conn: &Connection| conn.query_row("SELECT count(*) FROM messages", [], |r| r.get::<_, i64>(0));
+        assert_eq!(count(&Connection::open_with_flags(&path, flags).unwrap()), Ok(2));
+    }
+}
