@@ -83,27 +83,36 @@ pub struct Folder {
     /// looked at from what is written.
     real: Arc<Path>,
     identify: Identify,
-    /// Every name in the folder, ours of this run too, and whose it is as far as we had to look.
-    owners: HashMap<Arc<str>, Owner>,
-    /// The names by [`keys`], sorted, so that the same folder always gives the same answer.
-    index: HashMap<String, BTreeSet<Arc<str>>>,
+    /// Every name in the folder, ours of this run too, and where the search for a free number after it
+    /// stopped: names are only ever added, so none before it is free.
+    taken: HashMap<Arc<str>, u32>,
+    /// By [`keys`].
+    kin: HashMap<String, Kin>,
     written: Vec<PathBuf>,
     /// Whether to use what only Linux has: nameless files and `syncfs`. Tests run both ways.
     linux: bool,
 }
 
-#[derive(Debug)]
-enum Owner {
-    Unknown,
-    Nobody,
-    Conversation(Vec<u8>),
+/// The files that may hold one conversation. Each is read once, whoever is looked for: a thousand
+/// conversations of one date and suffix do not read a million files.
+#[derive(Debug, Default)]
+struct Kin {
+    /// Sorted, so that the same folder always gives the same answer.
+    unread: BTreeSet<Arc<str>>,
+    /// By conversation id.
+    read: HashMap<Vec<u8>, Arc<str>>,
 }
 
-/// What a file on disk is to the conversation that looks for its own.
+/// Whose a file on disk turned out to be.
 enum Seen {
-    Other(Owner),
+    /// Ours, these very bytes.
     Same,
-    Ours { updated: Option<f64> },
+    /// Ours, with other bytes and this `updatedAt`.
+    Ours(Option<f64>),
+    /// Another conversation's.
+    Theirs(Vec<u8>),
+    /// No conversation's: foreign, broken, no regular file.
+    Nobodys,
 }
 
 impl Folder {
@@ -128,15 +137,15 @@ impl Folder {
             shown: dir.to_owned(),
             real: fs::canonicalize(dir)?.into(),
             identify,
-            owners: HashMap::new(),
-            index: HashMap::new(),
+            taken: HashMap::new(),
+            kin: HashMap::new(),
             written: Vec::new(),
             linux: cfg!(target_os = "linux"),
         };
         for entry in entries {
             // Our own names are text, so one that is not can stand in nobody's way.
             if let Ok(name) = entry?.file_name().into_string() {
-                folder.add(name.into(), Owner::Unknown);
+                folder.add(name.into());
             }
         }
         Ok(folder)
@@ -161,38 +170,37 @@ impl Folder {
     /// nothing else is left. Messages name the folder, the date and the suffix: a slug is a title.
     pub fn settle(&mut self, draft: Draft, names: Names, who: &Identity, force: bool) -> io::Result<Placed> {
         let plain = names(None);
-        self.put(draft, &plain, names, who, force).map_err(|e| match keys(&plain).next() {
-            Some(key) => at(&self.shown.join(key), &e),
-            None => at(&self.shown, &e),
-        })
+        let key = keys(&plain).next().unwrap_or_default();
+        let wanted = Wanted { names, plain: &plain, key: &key, who };
+        let (name, outcome) = self.put(draft, &wanted, force).map_err(|e| at(&self.shown.join(&key), &e))?;
+        if matches!(outcome, Outcome::Created | Outcome::Updated) {
+            self.written.push(self.real.join(&*name));
+        }
+        Ok(Placed { path: self.shown.join(&*name), outcome })
     }
 
-    fn put(
-        &mut self,
-        mut draft: Draft,
-        plain: &str,
-        names: Names,
-        who: &Identity,
-        force: bool,
-    ) -> io::Result<Placed> {
+    fn put(&mut self, mut draft: Draft, wanted: &Wanted, force: bool) -> io::Result<(Arc<str>, Outcome)> {
         loop {
-            if let Some((name, seen)) = self.find(&mut draft, plain, who)? {
-                let outcome = match seen {
-                    Seen::Ours { updated } if later(updated, who.updated) && !force => Outcome::Older,
-                    Seen::Ours { .. } => {
-                        draft.replace(&self.real.join(&*name))?;
-                        Outcome::Updated
-                    }
-                    Seen::Same | Seen::Other(_) => Outcome::Unchanged,
-                };
-                return Ok(self.placed(name, who, outcome));
+            match self.find(&mut draft, wanted)? {
+                Some((name, Seen::Same)) => return Ok((name, Outcome::Unchanged)),
+                Some((name, Seen::Ours(theirs))) if later(theirs, wanted.who.updated) && !force => {
+                    return Ok((name, Outcome::Older));
+                }
+                Some((name, Seen::Ours(_))) => {
+                    draft.replace(&self.real.join(&*name))?;
+                    return Ok((name, Outcome::Updated));
+                }
+                _ => {}
             }
-            let name = self.free(names)?;
+            let name = self.free(wanted)?;
             if draft.create(&self.real.join(&*name))? {
-                return Ok(self.placed(name, who, Outcome::Created));
+                self.taken.insert(Arc::clone(&name), 2);
+                let kin = self.kin.entry(wanted.key.to_owned()).or_default();
+                kin.read.insert(wanted.who.id.clone(), Arc::clone(&name));
+                return Ok((name, Outcome::Created));
             }
             // Somebody took the name since we listed the folder: see who it is.
-            self.add(name, Owner::Unknown);
+            self.add(name);
         }
     }
 
@@ -220,53 +228,51 @@ impl Folder {
         dir.sync_all()
     }
 
-    fn placed(&mut self, name: Arc<str>, who: &Identity, outcome: Outcome) -> Placed {
-        if matches!(outcome, Outcome::Created | Outcome::Updated) {
-            self.written.push(self.real.join(&*name));
+    fn add(&mut self, name: Arc<str>) {
+        for key in keys(&name) {
+            self.kin.entry(key).or_default().unread.insert(Arc::clone(&name));
         }
-        let path = self.shown.join(&*name);
-        self.add(name, Owner::Conversation(who.id.clone()));
-        Placed { path, outcome }
+        self.taken.insert(name, 2);
     }
 
-    fn add(&mut self, name: Arc<str>, owner: Owner) {
-        if self.owners.insert(Arc::clone(&name), owner).is_none() {
-            for key in keys(&name) {
-                self.index.entry(key).or_default().insert(Arc::clone(&name));
-            }
-        }
-    }
-
-    /// The file that holds this conversation, its plain name before the others.
-    fn find(
-        &mut self,
-        draft: &mut Draft,
-        plain: &str,
-        who: &Identity,
-    ) -> io::Result<Option<(Arc<str>, Seen)>> {
-        let Some(names) = keys(plain).next().and_then(|key| self.index.get(&key)) else { return Ok(None) };
-        let others = names.iter().filter(|name| &***name != plain);
-        for name in names.get(plain).into_iter().chain(others) {
-            match self.owners.get(name) {
-                Some(Owner::Nobody) => continue,
-                Some(Owner::Conversation(id)) if *id != who.id => continue,
-                _ => {}
-            }
-            match look(&self.real.join(&**name), self.identify, draft, who)? {
-                Seen::Other(owner) => drop(self.owners.insert(Arc::clone(name), owner)),
-                seen => return Ok(Some((Arc::clone(name), seen))),
+    /// The file that holds this conversation: the one we know of, its plain name, then the others.
+    fn find(&mut self, draft: &mut Draft, wanted: &Wanted) -> io::Result<Option<(Arc<str>, Seen)>> {
+        let Some(Kin { unread, read }) = self.kin.get_mut(wanted.key) else { return Ok(None) };
+        let id = &wanted.who.id;
+        while let Some(name) =
+            read.remove(id).or_else(|| unread.take(wanted.plain)).or_else(|| unread.pop_first())
+        {
+            match look(&self.real.join(&*name), self.identify, draft, id) {
+                Ok(Seen::Nobodys) => {}
+                Err(e) if e.kind() == ErrorKind::NotFound => {}
+                Ok(Seen::Theirs(id)) => drop(read.entry(id).or_insert(name)),
+                Ok(seen) => {
+                    read.insert(id.clone(), Arc::clone(&name));
+                    return Ok(Some((name, seen)));
+                }
+                Err(e) => {
+                    // Still a candidate when the conversation comes again: no copy for a passing error.
+                    unread.insert(name);
+                    return Err(e);
+                }
             }
         }
         Ok(None)
     }
 
-    /// The first of a conversation's names that is not taken.
-    fn free(&self, names: Names) -> io::Result<Arc<str>> {
-        let name = iter::once(None)
-            .chain((2..=u32::MAX).map(Some))
-            .map(names)
-            .find(|name| !self.owners.contains_key(name.as_str()))
-            .ok_or_else(|| io::Error::new(ErrorKind::AlreadyExists, "every name is taken"))?;
+    /// The first of the conversation's names that is not taken.
+    fn free(&mut self, wanted: &Wanted) -> io::Result<Arc<str>> {
+        let name = match self.taken.get(wanted.plain) {
+            None => wanted.plain.to_owned(),
+            Some(&from) => {
+                let mut numbered = (from..=u32::MAX).map(|number| (number, (wanted.names)(Some(number))));
+                let (number, name) = numbered
+                    .find(|(_, name)| !self.taken.contains_key(name.as_str()))
+                    .ok_or_else(|| io::Error::new(ErrorKind::AlreadyExists, "every name is taken"))?;
+                self.taken.insert(wanted.plain.into(), number);
+                name
+            }
+        };
         // The caller makes names safe. Should it ever fail to, nothing is written outside the folder.
         match Path::new(&name).components().next() {
             Some(Component::Normal(only)) if only == name.as_str() => Ok(name.into()),
@@ -275,21 +281,28 @@ impl Folder {
     }
 }
 
-/// Looks who is in a file. What is no regular file, or is gone by now, is nobody's.
-fn look(path: &Path, identify: Identify, draft: &mut Draft, who: &Identity) -> io::Result<Seen> {
+/// What to look for, and how to call it.
+struct Wanted<'a> {
+    names: Names<'a>,
+    /// `names(None)`.
+    plain: &'a str,
+    /// Its first [`keys`] key.
+    key: &'a str,
+    who: &'a Identity,
+}
+
+/// Looks whose a file is. What is no regular file is nobody's.
+fn look(path: &Path, identify: Identify, draft: &mut Draft, id: &[u8]) -> io::Result<Seen> {
     // Asked before it is opened, as opening a device or a fifo can do things; and once more after, as it
     // may be another one by then.
-    match fs::symlink_metadata(path) {
-        Ok(meta) if meta.is_file() => {}
-        Ok(_) => return Ok(Seen::Other(Owner::Nobody)),
-        Err(e) if e.kind() == ErrorKind::NotFound => return Ok(Seen::Other(Owner::Nobody)),
-        Err(e) => return Err(e),
+    if !fs::symlink_metadata(path)?.is_file() {
+        return Ok(Seen::Nobodys);
     }
     let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();
     let mut file = OpenOptions::new().read(true).custom_flags(flags).open(path)?;
     let meta = file.metadata()?;
     if !meta.is_file() {
-        return Ok(Seen::Other(Owner::Nobody));
+        return Ok(Seen::Nobodys);
     }
     // The usual case of a nightly run needs no parser.
     if meta.len() == draft.len()? && draft.equals(&mut file)? {
@@ -297,9 +310,9 @@ fn look(path: &Path, identify: Identify, draft: &mut Draft, who: &Identity) -> i
     }
     file.rewind()?;
     Ok(match identify(&mut file)? {
-        Some(found) if found.id == who.id => Seen::Ours { updated: found.updated },
-        Some(found) => Seen::Other(Owner::Conversation(found.id)),
-        None => Seen::Other(Owner::Nobody),
+        Some(found) if found.id == id => Seen::Ours(found.updated),
+        Some(found) => Seen::Theirs(found.id),
+        None => Seen::Nobodys,
     })
 }
 
@@ -971,6 +984,37 @@ mod tests {
         run(dir.path(), "title", "x_a 1\n");
         let mut folder = Folder::open(dir.path(), nobody).unwrap();
         assert_eq!(settle(&mut folder, "title", "x_a 1\n", false).unwrap().outcome, Outcome::Unchanged);
+    }
+
+    #[test]
+    fn each_file_is_read_once_whoever_is_looked_for() {
+        thread_local!(static READS: std::cell::Cell<usize> = const { std::cell::Cell::new(0) });
+        let dir = temp();
+        let ids: Vec<String> = (0..20).map(|n| format!("x{n:02}_a")).collect();
+        for id in &ids {
+            run(dir.path(), "title", &body(id, "1", ""));
+        }
+        let mut folder = Folder::open(dir.path(), |file| {
+            READS.set(READS.get() + 1);
+            identify(file)
+        })
+        .unwrap();
+        for id in ids.iter().rev() {
+            let placed = settle(&mut folder, "title", &body(id, "1", ""), false).unwrap();
+            assert_eq!(placed.outcome, Outcome::Unchanged);
+        }
+        assert!((1..ids.len()).contains(&READS.get()), "{}", READS.get());
+    }
+
+    #[test]
+    fn a_passing_error_makes_no_copy_later_in_the_run() {
+        let dir = temp();
+        run(dir.path(), "title", "x_a 1\n");
+        let mut folder = Folder::open(dir.path(), |_| Err(io::Error::other("bad disk"))).unwrap();
+        settle(&mut folder, "title", "x_a 2\n", false).unwrap_err();
+        folder.identify = identify;
+        assert_eq!(settle(&mut folder, "title", "x_a 2\n", false).unwrap().outcome, Outcome::Updated);
+        assert_eq!(listing(dir.path()).len(), 1);
     }
 
     #[test]
