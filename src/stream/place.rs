@@ -8,13 +8,15 @@
 //!
 //! # How a file gets its name
 //!
-//! Where Linux lets us, a file is written without a name (`O_TMPFILE`) and linked when it is complete:
-//! an interrupt, a crash or `kill -9` leaves nothing behind, so nobody has to sweep up. It costs what a
-//! temporary name and a rename cost (8,602 files of 40 KB on ext4: 1.1 s either way). To go over an older
-//! file it needs a name for the moment between link and rename. Elsewhere (macOS, NFS, no `/proc`) it is a
-//! temporary file beside its target, which `kill -9` leaves behind as `.curt-XXXXXX.tmp`.
+//! Where Linux lets us, a file is written without a name (`O_TMPFILE`) and linked when it is complete, so
+//! that an interrupt, a crash or `kill -9` leaves nothing behind. It costs what a temporary name and a
+//! rename cost (8,602 files of 40 KB on ext4: 1.4 s either way). To go over an older file it needs a name,
+//! `.curt-XXXXXX.tmp`, from link to rename; elsewhere (macOS, NFS, no `/proc`) it has that name all the
+//! while. It is locked as long, so that the next run can tell what a killed one left, and sweeps it up.
 //!
-//! Nothing is synced file by file, which takes minutes on a laptop's disk; [`Folder::finish`] does it once.
+//! Nothing is synced file by file: that takes ten times as long, and a minute or more for a whole archive.
+//! [`Folder::finish`] syncs once. A power failure before that may leave files empty or missing, on file
+//! systems that do not flush before a rename (XFS) also those that were being renewed.
 
 use std::collections::{BTreeSet, HashMap};
 use std::fs::{self, File, OpenOptions};
@@ -88,7 +90,7 @@ pub struct Folder {
     taken: HashMap<Arc<str>, u32>,
     /// By [`keys`].
     kin: HashMap<String, Kin>,
-    written: Vec<PathBuf>,
+    written: Vec<Arc<str>>,
     /// Whether to use what only Linux has: nameless files and `syncfs`. Tests run both ways.
     linux: bool,
 }
@@ -117,7 +119,8 @@ enum Seen {
 
 impl Folder {
     /// Opens `dir`, which may be a symlink, creating it and its parents with mode 0700 where they are
-    /// missing. Lists its names, which costs the same for files of any size, and opens none of them.
+    /// missing. Lists its names, which costs the same for files of any size, and opens none of them but
+    /// what a killed run left behind, to remove it.
     ///
     /// # Errors
     /// `dir` is no directory, or cannot be made or read.
@@ -144,8 +147,11 @@ impl Folder {
         };
         for entry in entries {
             // Our own names are text, so one that is not can stand in nobody's way.
-            if let Ok(name) = entry?.file_name().into_string() {
-                folder.add(name.into());
+            match entry?.file_name().into_string() {
+                // Failing is no harm: it can be swept up next time.
+                Ok(name) if is_temporary(&name) => drop(sweep(&folder.real.join(name))),
+                Ok(name) => folder.add(name.into()),
+                Err(_) => {}
             }
         }
         Ok(folder)
@@ -174,7 +180,7 @@ impl Folder {
         let wanted = Wanted { names, plain: &plain, key: &key, who };
         let (name, outcome) = self.put(draft, &wanted, force).map_err(|e| at(&self.shown.join(&key), &e))?;
         if matches!(outcome, Outcome::Created | Outcome::Updated) {
-            self.written.push(self.real.join(&*name));
+            self.written.push(Arc::clone(&name));
         }
         Ok(Placed { path: self.shown.join(&*name), outcome })
     }
@@ -204,8 +210,8 @@ impl Folder {
         }
     }
 
-    /// Makes what was written durable: one sync of the file system, which takes a fraction of what one for
-    /// each file takes. Until then a power failure may cost new files, never an old one.
+    /// Makes what was written durable: one sync of the file system, where there is such a thing, else one of
+    /// each file.
     ///
     /// # Errors
     /// Something written could not reach the disk.
@@ -222,8 +228,8 @@ impl Folder {
             #[cfg(target_os = "linux")]
             return Ok(rustix::fs::syncfs(&dir)?);
         }
-        for path in &self.written {
-            File::open(path)?.sync_all()?;
+        for name in &self.written {
+            File::open(self.real.join(&**name))?.sync_all()?;
         }
         dir.sync_all()
     }
@@ -397,9 +403,7 @@ impl Draft {
         }
         let file = self.spill()?;
         file.rewind()?;
-        let same = same(file, other)?;
-        file.seek(io::SeekFrom::End(0))?;
-        Ok(same)
+        same(file, other)
     }
 
     /// Takes a name that nothing has. False: something has it.
@@ -446,7 +450,7 @@ impl Temp {
         if let Some(file) = Some(dir).filter(|_| linux).and_then(nameless) {
             return Ok(Temp::Nameless(file));
         }
-        let (file, path) = hidden().tempfile_in(dir)?.into_parts();
+        let (file, path) = named(dir)?;
         Ok(Temp::Named(file, path))
     }
 
@@ -475,12 +479,15 @@ impl Temp {
 
     /// Puts it over whatever `to` is, in one step.
     fn replace(self, dir: &Path, to: &Path) -> io::Result<()> {
-        let path = match self {
-            Temp::Nameless(file) => match hidden().make_in(dir, |path| link(&file, path)) {
-                Ok(linked) => linked.into_temp_path(),
-                Err(_) => copy(file, dir)?.1,
-            },
-            Temp::Named(_, path) => path,
+        let (_locked, path) = match self {
+            Temp::Nameless(file) => {
+                lock(&file);
+                match hidden().make_in(dir, |path| link(&file, path)) {
+                    Ok(linked) => (file, linked.into_temp_path()),
+                    Err(_) => copy(file, dir)?,
+                }
+            }
+            Temp::Named(file, path) => (file, path),
         };
         path.persist(to).map_err(|e| e.error)
     }
@@ -489,17 +496,53 @@ impl Temp {
 /// A file that turned out to be unlinkable (no `/proc`, a file system or a policy without hard links),
 /// copied to one that has a name.
 fn copy(mut file: File, dir: &Path) -> io::Result<(File, TempPath)> {
-    let (mut named, path) = hidden().tempfile_in(dir)?.into_parts();
+    let (mut copy, path) = named(dir)?;
     file.rewind()?;
-    io::copy(&mut file, &mut named)?;
-    Ok((named, path))
+    io::copy(&mut file, &mut copy)?;
+    Ok((copy, path))
 }
 
-/// Temporary names: hidden, and no `*.curt`.
+/// A file with a temporary name, which no message will ever hold.
+fn named(dir: &Path) -> io::Result<(File, TempPath)> {
+    let create =
+        |path: &Path| OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(path);
+    let (file, path) = hidden().make_in(dir, create)?.into_parts();
+    lock(&file);
+    Ok((file, path))
+}
+
+/// Says that this temporary file is in use. Where files cannot be locked, none is swept up either.
+fn lock(file: &File) {
+    let _ = file.lock();
+}
+
+/// Removes a temporary file that nobody holds. One that is empty may have been made this moment and get
+/// its lock the next; it stays.
+fn sweep(path: &Path) -> io::Result<()> {
+    let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();
+    // NFS locks only what is open for writing.
+    let file = OpenOptions::new().read(true).write(true).custom_flags(flags).open(path)?;
+    let meta = file.metadata()?;
+    if meta.is_file() && meta.len() > 0 && file.try_lock().is_ok() {
+        fs::remove_file(path)?;
+    }
+    Ok(())
+}
+
+const PREFIX: &str = ".curt-";
+const SUFFIX: &str = ".tmp";
+const RANDOM: usize = 6;
+
+/// Makes temporary names: hidden, and no `*.curt`.
 fn hidden() -> tempfile::Builder<'static, 'static> {
     let mut builder = tempfile::Builder::new();
-    builder.prefix(".curt-").suffix(".tmp");
+    builder.prefix(PREFIX).suffix(SUFFIX).rand_bytes(RANDOM);
     builder
+}
+
+fn is_temporary(name: &str) -> bool {
+    let random = name.strip_prefix(PREFIX).and_then(|name| name.strip_suffix(SUFFIX));
+    random.is_some_and(|random| random.len() == RANDOM && random.bytes().all(|b| b.is_ascii_alphanumeric()))
 }
 
 #[cfg(target_os = "linux")]
@@ -846,6 +889,7 @@ mod tests {
         let keys = |name| keys(name).collect::<Vec<_>>();
         assert_eq!(keys("2025-10-09 a-b 001.curt"), ["2025-10-09 … 001.curt"]);
         assert_eq!(keys("2025-10-09 a-b 001-2.curt"), ["2025-10-09 … 001-2.curt", "2025-10-09 … 001.curt"]);
+        assert_eq!(keys("d s b.c-2.curt"), ["d … b.c-2.curt", "d … b.c.curt"]);
         assert_eq!(keys("d s b c-2-13.curt"), ["d … b c-2-13.curt", "d … b c-2.curt"]);
         for plain in ["d s a-1.curt", "d s a-02.curt", "d s a-.curt", "d s a-b.curt", "d s a-+3.curt"] {
             assert_eq!(keys(plain).len(), 1, "{plain}");
@@ -1004,6 +1048,12 @@ mod tests {
             assert_eq!(placed.outcome, Outcome::Unchanged);
         }
         assert!((1..ids.len()).contains(&READS.get()), "{}", READS.get());
+
+        READS.set(0);
+        for id in ["y1_b", "y2_b", "y3_b", "y2_b"] {
+            settle(&mut folder, "title", &body(id, "1", ""), false).unwrap();
+        }
+        assert_eq!(READS.get(), 0, "we know what we wrote ourselves");
     }
 
     #[test]
@@ -1175,6 +1225,8 @@ mod tests {
                 });
             }
             for _ in 0..500 {
+                // A third run must not sweep up what the two hold.
+                Folder::open(dir.path(), identify).unwrap();
                 let text = read(dir.path(), "2025-10-09 title a.curt");
                 let (_, body) = text.split_once('\n').unwrap();
                 assert!([0, 20_000].contains(&body.len()) && !(body.contains('y') && body.contains('z')));
@@ -1203,7 +1255,10 @@ mod tests {
             fs::remove_dir(&out).unwrap();
             let e = settle(&mut folder, "secret", "x_a 1\n", false).unwrap_err();
             let place = out.join("2025-10-09 … a.curt");
-            assert!(e.to_string().starts_with(&format!("{}: No such file", place.display())), "{e}");
+            assert_eq!(
+                e.to_string(),
+                format!("{}: {}", place.display(), io::Error::from_raw_os_error(libc::ENOENT))
+            );
             assert_eq!(e.kind(), ErrorKind::NotFound);
             let e = folder.draft().write_all(&vec![b'x'; 2 * HELD]).unwrap_err();
             assert!(e.to_string().starts_with(&format!("{}: No such file", out.display())), "{e}");
@@ -1255,6 +1310,48 @@ mod tests {
         draft.write_all(&vec![b'x'; 2 * HELD]).unwrap();
         assert!(draft.spilled.is_some());
         assert!(listing(dir.path()).is_empty());
+        fs::write(dir.path().join("taken"), "").unwrap();
+        assert!(!draft.create(&dir.path().join("taken")).unwrap());
+        assert!(matches!(draft.spilled, Some(Temp::Nameless(_))), "and does not get one for a taken name");
+    }
+
+    #[test]
+    fn what_a_killed_run_left_is_swept_up() {
+        let dir = temp();
+        let elsewhere = temp();
+        let target = elsewhere.path().join("target");
+        fs::write(&target, "text").unwrap();
+        fs::write(dir.path().join(".curt-Ab3dE6.tmp"), "text").unwrap();
+        fs::write(dir.path().join(".curt-empty0.tmp"), "").unwrap();
+        symlink(&target, dir.path().join(".curt-symlnk.tmp")).unwrap();
+        let others =
+            [".curt-.tmp", ".curt-1234567.tmp", ".curt-12-456.tmp", ".curt-123456", "curt-123456.tmp"];
+        for name in others {
+            fs::write(dir.path().join(name), "text").unwrap();
+        }
+        Folder::open(dir.path(), nobody).unwrap();
+        let left = listing(dir.path());
+        assert!(!left.contains(&".curt-Ab3dE6.tmp".to_owned()));
+        assert_eq!(left.len(), others.len() + 2, "{left:?}");
+        assert!(target.exists());
+    }
+
+    #[test]
+    fn what_a_living_run_holds_is_not_swept_up() {
+        let dir = temp();
+        let mut folder = Folder::open(dir.path(), identify).unwrap();
+        folder.linux = false;
+        let text = "x_a 1\n".to_owned() + &"x".repeat(2 * HELD);
+        let mut draft = folder.draft();
+        draft.write_all(text.as_bytes()).unwrap();
+        let held = listing(dir.path());
+        assert!(matches!(&held[..], [name] if is_temporary(name)), "{held:?}");
+        Folder::open(dir.path(), identify).unwrap();
+        assert_eq!(listing(dir.path()), held);
+        let who = Identity { id: b"x_a".to_vec(), updated: None };
+        let placed = folder.settle(draft, &|_| "d s a.curt".to_owned(), &who, false).unwrap();
+        assert!(fs::read(placed.path).unwrap() == text.as_bytes());
+        assert_eq!(listing(dir.path()), ["d s a.curt"]);
     }
 
     #[test]
@@ -1266,12 +1363,21 @@ mod tests {
             assert!(folder.sync().is_ok());
             settle(&mut folder, "title", "x_a 1\n", false).unwrap();
             settle(&mut folder, "title", "x_a 1\n", false).unwrap();
-            assert_eq!(folder.written, [folder.real.join("2025-10-09 title a.curt")]);
+            assert_eq!(folder.written, ["2025-10-09 title a.curt".into()]);
             folder.sync().unwrap();
             // Only the loop over files misses one.
             fs::remove_file(dir.path().join("2025-10-09 title a.curt")).unwrap();
             assert_eq!(folder.sync().is_ok(), linux && cfg!(target_os = "linux"));
         }
+    }
+
+    #[test]
+    fn finish_has_nothing_to_do_where_nothing_was_written() {
+        let dir = temp();
+        let out = dir.path().join("out");
+        let folder = Folder::open(&out, identify).unwrap();
+        fs::remove_dir(&out).unwrap();
+        folder.finish().unwrap();
     }
 
     #[test]
