@@ -9,6 +9,8 @@
 
 mod cc_chain_check;
 mod common;
+mod curt_check;
+mod curt_name;
 mod edge;
 mod floors;
 #[cfg(feature = "sqlite")]

@@ -1,2 +1,74 @@
-//! (being written)
-fn main() {}
+//! `curt-name [-0] [--ext EXT] [FILE...]`: the file name that the bulk convention gives a `.curt` body.
+//!
+//! The name is the rule's, untouched: an id may make it one that no folder can hold. Whoever writes files
+//! takes care of that (`curt-pack -o`).
+
+use curt_tools::curt::bodies::{Bodies, Judged};
+use curt_tools::curt::name::Name;
+use curt_tools::edge::argv::{ByteSize, Operand, Word};
+use curt_tools::edge::shell::{self, Buffer, Shell, Stop};
+use curt_tools::stream::operands;
+use std::io::Write;
+use std::process::ExitCode;
+
+/// print the file name that the bulk convention gives to each .curt body
+#[derive(argh::FromArgs, argh::ArgsInfo)]
+#[argh(help_triggers("-h", "--help"))]
+struct Args {
+    /// end each name with NUL instead of a newline
+    #[argh(switch, short = '0', long = "null")]
+    null: bool,
+    /// the extension, curt by default
+    #[argh(option, arg_name = "EXT", default = "Word(\"curt\".into())")]
+    ext: Word,
+    /// refuse a body of more than N bytes (none is too large by default; memory follows the title and the id)
+    #[argh(option, arg_name = "N", default = "ByteSize(0)")]
+    max_bytes: ByteSize,
+    /// read the names of the files from this file, NUL after each
+    #[argh(option, arg_name = "FILE")]
+    files0_from: Option<Operand>,
+    /// files to name; - or none is stdin
+    #[argh(positional, arg_name = "FILE")]
+    files: Vec<Operand>,
+}
+
+fn main() -> ExitCode {
+    shell::main("curt-name", Buffer::Lines, run)
+}
+
+fn run(args: Args, shell: &mut Shell) -> Result<(), Stop> {
+    let end = if args.null { '\0' } else { '\n' };
+    for input in operands::inputs(args.files, args.files0_from).map_err(Stop::usage)? {
+        let input = match input {
+            Ok(input) => input,
+            Err(bad) => {
+                shell.trouble(&bad.place, &bad.reason);
+                continue;
+            }
+        };
+        let mut bodies = match Bodies::of(&input) {
+            Ok(bodies) => bodies.limit(args.max_bytes.0).with_header(),
+            Err(error) => {
+                shell.trouble(&input, &error);
+                continue;
+            }
+        };
+        loop {
+            match bodies.next() {
+                Ok(Some(Judged { verdict: Ok(header), .. })) => {
+                    write!(shell.out, "{}{end}", Name::of_header(&header).file_name(&args.ext.0))?;
+                }
+                Ok(Some(Judged { line: Some(line), verdict: Err(reason) })) => {
+                    shell.fault(&format_args!("{input}:{line}"), &reason);
+                }
+                Ok(Some(Judged { line: None, verdict: Err(reason) })) => shell.fault(&input, &reason),
+                Ok(None) => break,
+                Err(error) => {
+                    shell.trouble(&input, &error);
+                    break;
+                }
+            }
+        }
+    }
+    Ok(())
+}

@@ -50,7 +50,7 @@ pub enum Invalid {
         /// What it is.
         found: Found,
     },
-    /// More than so many bytes, the limit that was set.
+    /// More than so many bytes, which whoever reads bodies has set as their limit.
     TooLarge(u64),
 }
 
@@ -129,10 +129,6 @@ pub fn check(body: &[u8]) -> Result<(), Invalid> {
 pub struct Checker {
     scan: Scan<Body>,
     mark: Mark,
-    /// Bytes fed.
-    size: u64,
-    /// The most that may be; 0 for any number.
-    limit: u64,
 }
 
 /// Whether the body begins with a byte-order mark.
@@ -160,29 +156,18 @@ impl Checker {
     /// `offset` bytes stand before it, `line` is its number, counted from 1.
     pub fn starting_at(offset: u64, line: u64) -> Checker {
         let scan = Scan::starting_at(Body::default(), offset, line);
-        Checker { scan, mark: Mark::Begun(0), size: 0, limit: 0 }
-    }
-
-    /// Accept no more than so many bytes; 0 for any number.
-    pub fn limit(mut self, bytes: u64) -> Checker {
-        self.limit = bytes;
-        self
+        Checker { scan, mark: Mark::Begun(0) }
     }
 
     /// Take the next block of the body. It is not accepted before [`Checker::finish`] says so; an error
     /// is final.
     pub fn feed(&mut self, block: &[u8]) -> Result<(), Invalid> {
-        let free = if self.limit == 0 { u64::MAX } else { self.limit.saturating_sub(self.size) };
-        let within = usize::try_from(free).ok().and_then(|free| block.get(..free)).unwrap_or(block);
-        self.size = self.size.saturating_add(block.len() as u64);
-        let within = self.without_mark(within)?;
-        self.scan.feed(within)?;
-        self.is_too_large()
+        let block = self.without_mark(block)?;
+        Ok(self.scan.feed(block)?)
     }
 
     /// The body has ended: the verdict. The header is empty unless it was asked for.
     pub fn finish(mut self) -> Result<Header, Invalid> {
-        self.is_too_large()?;
         self.no_mark()?;
         self.scan.finish()?.verdict()
     }
@@ -195,14 +180,6 @@ impl Checker {
     /// Whether nothing but white space was fed.
     pub fn is_blank(&self) -> bool {
         self.scan.is_blank() && matches!(self.mark, Mark::Begun(0) | Mark::Known)
-    }
-
-    fn is_too_large(&self) -> Result<(), Invalid> {
-        match self.limit {
-            0 => Ok(()),
-            limit if self.size > limit => Err(Invalid::TooLarge(limit)),
-            _ => Ok(()),
-        }
     }
 
     /// The block without what belongs to the one mark that may lead the body.

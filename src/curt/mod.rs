@@ -1,5 +1,7 @@
-//! `.curt`: one file, one conversation (curt(5), the spec). What a body is ([`check`]) and how one is
-//! written ([`write`]).
+//! `.curt`: one file, one conversation (curt(5), the spec). What a body is ([`check`]), how one is
+//! written ([`write`]), what its file is called ([`name`]), and where an input holds one ([`bodies`]).
 
+pub mod bodies;
 pub mod check;
+pub mod name;
 pub mod write;

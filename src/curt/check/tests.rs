@@ -225,27 +225,6 @@ fn unknown_fields_of_any_kind_and_depth_are_ignored() {
 }
 
 #[test]
-fn a_limit_holds_from_its_first_byte_on() {
-    let body = body(&[]);
-    for size in [1, 7, 1000] {
-        let limited = |limit: u64| {
-            let mut checker = Checker::new().limit(limit);
-            body.as_bytes().chunks(size).try_for_each(|block| checker.feed(block))?;
-            checker.finish()
-        };
-        assert!(limited(body.len() as u64).is_ok());
-        assert_eq!(limited(body.len() as u64 - 1), Err(Invalid::TooLarge(body.len() as u64 - 1)));
-        assert_eq!(limited(10).unwrap_err().to_string(), "too large: more than 10 bytes");
-        assert!(limited(0).is_ok());
-    }
-    let mut early = Checker::new().limit(5);
-    assert!(
-        matches!(early.feed(b"[}        "), Err(Invalid::Text(_))),
-        "what stands within the limit is judged"
-    );
-}
-
-#[test]
 fn lines_of_a_file_are_placed_in_the_file() {
     let mut checker = Checker::starting_at(1000, 17);
     let invalid = checker.feed(b"{\"a\"}").unwrap_err();

@@ -1,0 +1,421 @@
+//! The `.curt` bodies of an input, judged as they stream by.
+//!
+//! A file is one body. Stdin, and a file whose name ends in `.ndjson` or `.jsonl`, may also hold
+//! `.curt` lines, one body each: it does when its first line is a complete JSON text, which the first
+//! line of a pretty-printed body never is (rulings, ".curt on stdin"). The scanner knows at the end of
+//! that line, so nothing is held back to decide it, and a body of one line may have any length.
+
+use super::check::{Checker, Header, Invalid};
+use crate::stream::operands::Input;
+use std::io::{self, ErrorKind, Read};
+use std::ops::Range;
+
+/// Bytes read at a time.
+const BLOCK: usize = 64 << 10;
+
+/// The bodies of one input.
+#[derive(Debug)]
+pub struct Bodies<R> {
+    source: R,
+    shape: Shape,
+    buffer: Vec<u8>,
+    /// The part of `buffer` that was read and not yet judged.
+    unread: Range<usize>,
+    /// Whether nothing more is to be judged.
+    done: bool,
+    /// Bytes judged, in the whole input.
+    offset: u64,
+    /// The present line, counted from 1.
+    line: u64,
+    with_header: bool,
+    body: Body,
+}
+
+/// What an input holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Shape {
+    Body,
+    Lines,
+    /// One or the other: the first line that is not blank has not ended.
+    Unknown,
+}
+
+/// What a body was judged to be.
+#[derive(Debug, PartialEq)]
+pub struct Judged {
+    /// Its line, counted from 1, when the input holds lines.
+    pub line: Option<u64>,
+    /// The verdict. The header is empty unless it was asked for.
+    pub verdict: Result<Header, Invalid>,
+}
+
+impl Bodies<Box<dyn Read + Send>> {
+    /// Open an input; its name tells whether it may hold lines.
+    ///
+    /// # Errors
+    /// Those of [`Input::open`].
+    pub fn of(input: &Input) -> io::Result<Self> {
+        let may_be_lines = match input {
+            Input::Stdin => true,
+            Input::File(path) => path.extension().is_some_and(|name| name == "ndjson" || name == "jsonl"),
+        };
+        let source = input.open()?;
+        Ok(if may_be_lines { Bodies::or_lines(source) } else { Bodies::one(source) })
+    }
+}
+
+impl<R: Read> Bodies<R> {
+    /// One body.
+    pub fn one(source: R) -> Self {
+        Bodies::new(source, Shape::Body)
+    }
+
+    /// One body, or lines of one body each, as the first line tells.
+    pub fn or_lines(source: R) -> Self {
+        Bodies::new(source, Shape::Unknown)
+    }
+
+    fn new(source: R, shape: Shape) -> Self {
+        Bodies {
+            source,
+            shape,
+            buffer: vec![0; BLOCK],
+            unread: 0..0,
+            done: false,
+            offset: 0,
+            line: 1,
+            with_header: false,
+            body: Body::default(),
+        }
+    }
+
+    /// Accept no body of more than so many bytes, line end not counted; 0 for any number. The rest of
+    /// a longer line is passed over.
+    pub fn limit(mut self, bytes: u64) -> Self {
+        self.body.limit = bytes;
+        self
+    }
+
+    /// Give the header of each body.
+    pub fn with_header(mut self) -> Self {
+        self.with_header = true;
+        self.body.checker = self.checker();
+        self
+    }
+
+    /// Keep each body, for [`Bodies::text`]. Memory then follows the largest one.
+    pub fn keeping(mut self) -> Self {
+        self.body.kept = Some(Vec::new());
+        self
+    }
+
+    /// The body that [`Bodies::next`] judged last, when bodies are kept: all of it when it was
+    /// accepted.
+    pub fn text(&self) -> &[u8] {
+        self.body.kept.as_deref().unwrap_or_default()
+    }
+
+    /// The next body; blank lines are passed over. Of an input that is one body no more is read than up
+    /// to its first fault.
+    ///
+    /// # Errors
+    /// Those of reading; an interrupted read is tried again.
+    #[allow(clippy::should_implement_trait, reason = "an iterator does not end at an error")]
+    pub fn next(&mut self) -> io::Result<Option<Judged>> {
+        self.body.forget();
+        while !self.done {
+            if self.unread.is_empty() && !self.read()? {
+                self.done = true;
+                return Ok(self.end_of_input());
+            }
+            if self.take() {
+                match self.shape {
+                    Shape::Lines if self.body.is_blank() => {
+                        self.end_of_line();
+                        self.body.forget();
+                    }
+                    Shape::Lines => return Ok(Some(self.end_of_line())),
+                    Shape::Unknown if self.body.is_blank() => {
+                        self.line += 1;
+                        self.body.feed(b"\n");
+                    }
+                    Shape::Unknown if self.body.checker.is_complete() => {
+                        self.shape = Shape::Lines;
+                        return Ok(Some(self.end_of_line()));
+                    }
+                    Shape::Unknown | Shape::Body => {
+                        self.shape = Shape::Body;
+                        self.body.feed(b"\n");
+                    }
+                }
+            }
+            let is_final = match (self.shape, &self.body.fault) {
+                (_, None) | (Shape::Lines, _) => false,
+                // It may yet turn out to be the first of many lines.
+                (Shape::Unknown, Some(Invalid::TooLarge(_))) => false,
+                (Shape::Unknown | Shape::Body, Some(_)) => true,
+            };
+            if is_final {
+                self.done = true;
+                return Ok(Some(Judged { line: None, verdict: self.verdict() }));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Fill the buffer; whether there was anything.
+    fn read(&mut self) -> io::Result<bool> {
+        loop {
+            match self.source.read(&mut self.buffer) {
+                Ok(count) => {
+                    self.unread = 0..count;
+                    return Ok(count > 0);
+                }
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// Judge what was read: all of it, or as far as the present line goes if lines matter. Whether a
+    /// line has ended; its end is not judged with it.
+    fn take(&mut self) -> bool {
+        let unread = self.buffer.get(self.unread.clone()).unwrap_or_default();
+        let line_end = match self.shape {
+            Shape::Body => None,
+            Shape::Lines | Shape::Unknown => memchr::memchr(b'\n', unread),
+        };
+        let piece = line_end.and_then(|end| unread.get(..end)).unwrap_or(unread);
+        self.body.feed(piece);
+        let taken = piece.len() + usize::from(line_end.is_some());
+        self.unread.start += taken;
+        self.offset += taken as u64;
+        line_end.is_some()
+    }
+
+    fn end_of_line(&mut self) -> Judged {
+        let line = Some(self.line);
+        self.line += 1;
+        Judged { line, verdict: self.verdict() }
+    }
+
+    fn end_of_input(&mut self) -> Option<Judged> {
+        match self.shape {
+            Shape::Lines if self.body.is_blank() => None,
+            Shape::Lines => Some(self.end_of_line()),
+            Shape::Unknown if self.body.checker.is_complete() => Some(self.end_of_line()),
+            Shape::Unknown | Shape::Body => Some(Judged { line: None, verdict: self.verdict() }),
+        }
+    }
+
+    /// The verdict on the present body; the next one begins here.
+    fn verdict(&mut self) -> Result<Header, Invalid> {
+        let next = self.checker();
+        let checker = std::mem::replace(&mut self.body.checker, next);
+        self.body.size = 0;
+        self.body.fault.take().map_or_else(|| checker.finish(), Err)
+    }
+
+    /// For a body that begins here.
+    fn checker(&self) -> Checker {
+        let checker = Checker::starting_at(self.offset, self.line);
+        if self.with_header { checker.with_header() } else { checker }
+    }
+}
+
+/// The present body.
+#[derive(Debug, Default)]
+struct Body {
+    checker: Checker,
+    /// What is wrong with it, as far as it is known.
+    fault: Option<Invalid>,
+    /// Bytes of it,
+    size: u64,
+    /// and how many it may have; 0 for any number.
+    limit: u64,
+    /// Its text, if it is kept, as far as the limit.
+    kept: Option<Vec<u8>>,
+}
+
+impl Body {
+    fn feed(&mut self, piece: &[u8]) {
+        let free = if self.limit == 0 { u64::MAX } else { self.limit.saturating_sub(self.size) };
+        let within = usize::try_from(free).unwrap_or(usize::MAX).min(piece.len());
+        let (within, beyond) = piece.split_at_checked(within).unwrap_or((piece, &[]));
+        self.size += piece.len() as u64;
+        if let Some(kept) = &mut self.kept {
+            kept.extend_from_slice(within);
+        }
+        if self.fault.is_none() {
+            self.fault = self.checker.feed(within).err();
+        }
+        if !beyond.is_empty() {
+            self.fault.get_or_insert(Invalid::TooLarge(self.limit));
+            // A first line that is too long is a line all the same: the checker must see its end.
+            let _ = self.checker.feed(beyond);
+        }
+    }
+
+    fn is_blank(&self) -> bool {
+        self.checker.is_blank() && self.fault.is_none()
+    }
+
+    fn forget(&mut self) {
+        if let Some(kept) = &mut self.kept {
+            kept.clear();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Gives out so many bytes at a time, and an interruption before each.
+    struct Slow<'a>(&'a [u8], usize, bool);
+
+    impl Read for Slow<'_> {
+        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+            self.2 = !self.2;
+            if self.2 {
+                return Err(ErrorKind::Interrupted.into());
+            }
+            let end = self.1.min(buffer.len());
+            self.0.take(end as u64).read(buffer).inspect(|&n| self.0 = &self.0[n..])
+        }
+    }
+
+    const GOOD: &str = r#"{"curt":"curtis-conversation","version":1,"conversation":{"id":"c_1","title":"T","createdAt":1,"updatedAt":2,"messages":[]}}"#;
+
+    /// One line a body: `line: verdict`, or `verdict` for one that is alone; the same for reads of any size.
+    fn judge(text: impl AsRef<[u8]>, limit: usize) -> Vec<String> {
+        let with = |size: usize| {
+            let mut bodies = Bodies::or_lines(Slow(text.as_ref(), size, false)).limit(limit as u64);
+            let mut seen = Vec::new();
+            while let Some(Judged { line, verdict }) = bodies.next().unwrap() {
+                let verdict = verdict.map_or_else(|invalid| invalid.to_string(), |_| "ok".into());
+                seen.push(line.map_or(verdict.clone(), |line| format!("{line}: {verdict}")));
+            }
+            assert_eq!(bodies.next().unwrap(), None);
+            seen
+        };
+        let whole = with(usize::MAX);
+        for size in [1, 2, 3, 16, 61] {
+            assert_eq!(with(size), whole, "reads of {size}");
+        }
+        whole
+    }
+
+    #[test]
+    fn lines_when_the_first_is_a_complete_text() {
+        let text = format!("{GOOD}\n\n{GOOD}\r\n7\n[\n \t\n{GOOD}");
+        let expected = [
+            "1: ok",
+            "3: ok",
+            "4: not a .curt body: expected an object, found a number",
+            &format!(
+                "5: not JSON at byte {} (line 5, column 2): expected a value or ']', found the end",
+                2 * GOOD.len() + 7
+            ),
+            "7: ok",
+        ];
+        assert_eq!(judge(text, 0), expected);
+        assert_eq!(judge("12", 0), ["1: not a .curt body: expected an object, found a number"]);
+        assert_eq!(judge(GOOD, 0), ["1: ok"]);
+        assert_eq!(judge(format!("\n \n{GOOD}\n{GOOD}\n"), 0), ["3: ok", "4: ok"]);
+        assert_eq!(judge(format!("\u{feff}{GOOD}\n{GOOD}\n"), 0), ["1: ok", "2: ok"]);
+    }
+
+    #[test]
+    fn one_body_when_it_is_not() {
+        let pretty = GOOD.replace(',', ",\n\t");
+        assert_eq!(judge(&pretty, 0), ["ok"]);
+        assert_eq!(judge(format!("\n\n{pretty}\n"), 0), ["ok"]);
+        assert_eq!(judge(format!("\u{feff}\n{pretty}"), 0), ["ok"]);
+        assert_eq!(
+            judge(format!("{pretty}\n{GOOD}"), 0),
+            [format!(
+                "not JSON at byte {} (line 8, column 1): expected nothing more, found '{{'",
+                pretty.len() + 1
+            )]
+        );
+        let end = "expected a value, found the end";
+        assert_eq!(judge("", 0), [format!("not JSON at byte 0 (line 1, column 1): {end}")]);
+        assert_eq!(judge("\n\n", 0), [format!("not JSON at byte 2 (line 3, column 1): {end}")]);
+        let broken = judge(format!("{{\"a\" 1}}\n{GOOD}\n"), 0);
+        assert_eq!(broken, ["not JSON at byte 5 (line 1, column 6): expected ':', found '1'"]);
+        assert!(judge(b"\xef\xbb\n{}", 0)[0].starts_with("not UTF-8 at byte 0 "));
+    }
+
+    #[test]
+    fn one_file_is_one_body_whatever_its_first_line_is() {
+        let text = format!("{GOOD}\n{GOOD}\n");
+        let mut bodies = Bodies::one(text.as_bytes());
+        let Some(Judged { line: None, verdict: Err(invalid) }) = bodies.next().unwrap() else { panic!() };
+        assert!(invalid.to_string().contains("(line 2, column 1): expected nothing more"));
+        assert_eq!(bodies.next().unwrap(), None);
+    }
+
+    #[test]
+    fn one_body_is_read_no_further_than_to_its_first_fault() {
+        struct Once(bool);
+        impl Read for Once {
+            fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+                assert!(!std::mem::replace(&mut self.0, true), "read again");
+                buffer[..2].copy_from_slice(b"[}");
+                Ok(2)
+            }
+        }
+        for mut bodies in [Bodies::one(Once(false)), Bodies::or_lines(Once(false))] {
+            assert!(bodies.next().unwrap().unwrap().verdict.is_err());
+            assert_eq!(bodies.next().unwrap(), None);
+        }
+    }
+
+    #[test]
+    fn a_limit_holds_for_each_body() {
+        let exact = GOOD.len();
+        let long = GOOD.replace("\"T\"", "\"Ti\"");
+        let too_large = format!("too large: more than {} bytes", GOOD.len());
+        assert_eq!(
+            judge(format!("{GOOD}\n{long}\n{GOOD}\n"), exact),
+            ["1: ok", &format!("2: {too_large}"), "3: ok"]
+        );
+        assert_eq!(judge(format!("{long}\n{GOOD}\n"), exact), [&*format!("1: {too_large}"), "2: ok"]);
+        assert_eq!(judge(format!("{}]\n{GOOD}", " ".repeat(GOOD.len())), exact), [&*too_large]);
+        assert_eq!(judge(GOOD.replace(',', ",\n"), exact), [too_large]);
+        assert!(judge("[}         ", 5)[0].starts_with("not JSON at byte 1 "));
+        assert_eq!(judge("[                ]", 5), ["1: too large: more than 5 bytes"]);
+        assert_eq!(judge("[0,              }", 5), ["too large: more than 5 bytes"]);
+        let mut one = Bodies::one(io::repeat(b' ')).limit(1 << 20);
+        assert_eq!(one.next().unwrap().unwrap().verdict, Err(Invalid::TooLarge(1 << 20)));
+    }
+
+    #[test]
+    fn the_text_of_a_body_is_kept_when_it_is_wanted() {
+        let pretty = format!("\n\u{feff}{}\n", GOOD.replace(',', ",\n")).replace("\n\u{feff}", "\u{feff}\n");
+        for size in [1, 7, usize::MAX] {
+            let text = format!("\n{GOOD}\n  \n {GOOD}\r\n7\n");
+            let mut bodies = Bodies::or_lines(Slow(text.as_bytes(), size, false)).keeping();
+            for expected in [format!("\n{GOOD}"), format!(" {GOOD}\r"), "7".into()] {
+                bodies.next().unwrap().unwrap();
+                assert_eq!(bodies.text(), expected.as_bytes());
+            }
+            let mut one = Bodies::or_lines(Slow(pretty.as_bytes(), size, false)).keeping().with_header();
+            assert_eq!(one.next().unwrap().unwrap().verdict.unwrap().id, b"\"c_1\"");
+            assert_eq!(one.text(), pretty.as_bytes());
+            let mut long = Bodies::one(Slow(pretty.as_bytes(), size, false)).keeping().limit(9);
+            assert!(long.next().unwrap().unwrap().verdict.is_err());
+            assert!(long.text().len() <= 9);
+        }
+    }
+
+    #[test]
+    fn headers_are_those_of_their_lines() {
+        let text = ["a_1", "b_2", "c_3"].map(|id| GOOD.replace("c_1", id) + "\n").concat();
+        let mut bodies = Bodies::or_lines(text.as_bytes()).with_header();
+        for id in [r#""a_1""#, r#""b_2""#, r#""c_3""#] {
+            assert_eq!(bodies.next().unwrap().unwrap().verdict.unwrap().id, id.as_bytes());
+        }
+    }
+}

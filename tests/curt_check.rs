@@ -1,0 +1,375 @@
+//! curt-check: the verdicts JavaScript gave, the reasons, where they are told.
+
+use super::common::{Cmd, Dir, Output2, data, sh};
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
+use curt_tools::curt::check::{Checker, Header};
+use curt_tools::curt::name::Name;
+use curt_tools::json::raw::Raw;
+use std::io::Write;
+use std::process::{Command, Stdio};
+
+/// A body that is valid, on one line.
+pub const GOOD: &str = concat!(
+    r#"{"curt":"curtis-conversation","version":1,"conversation":{"id":"c_001","title":"Fixture conversation","#,
+    r#""createdAt":1759968000000,"updatedAt":1,"messages":[{"id":"m1","role":"user","content":"hi","timestamp":1}]}}"#
+);
+
+/// One of the judged bodies of `tests/data/vectors/curt-bodies.ndjson`.
+pub struct Vector {
+    pub name: String,
+    pub body: Vec<u8>,
+    /// The file's name when the body is accepted.
+    pub accepted: Option<String>,
+}
+
+pub fn vectors() -> Vec<Vector> {
+    let file = std::fs::read(data("vectors/curt-bodies.ndjson")).unwrap();
+    let lines = file.split(|b| *b == b'\n').filter(|line| !line.is_empty());
+    let vectors: Vec<_> = lines
+        .map(|line| {
+            let case = Raw::parse(line).unwrap();
+            let text = |key: &str| Some(String::from_utf8(case.get(key)?.text()?.into_owned()).unwrap());
+            let accept = case.get("accept").unwrap().bytes() == b"true";
+            Vector {
+                name: text("name").unwrap(),
+                body: BASE64_STANDARD.decode(text("body_base64").unwrap()).unwrap(),
+                accepted: accept.then(|| text("file_name").unwrap()),
+            }
+        })
+        .collect();
+    assert_eq!(vectors.len(), 184);
+    vectors
+}
+
+#[test]
+fn verdicts_and_names_are_javascripts() {
+    for Vector { name, body, accepted } in vectors() {
+        let in_blocks = |size: usize| {
+            let mut checker = Checker::new().with_header();
+            body.chunks(size).try_for_each(|block| checker.feed(block))?;
+            checker.finish()
+        };
+        let whole = in_blocks(body.len().max(1));
+        let file_name = whole.as_ref().ok().map(|header: &Header| Name::of_header(header).file_name("curt"));
+        assert_eq!(file_name, accepted, "{name}: {whole:?}");
+        for size in [1, 2, 3, 16, 61] {
+            assert_eq!(in_blocks(size), whole, "{name} in blocks of {size}");
+        }
+    }
+}
+
+#[test]
+fn the_program_gives_the_verdicts_of_the_library() {
+    let dir = Dir::new("check-vectors");
+    let (good, bad): (Vec<_>, Vec<_>) = vectors().into_iter().partition(|v| v.accepted.is_some());
+    for Vector { name, body, accepted } in good.iter().chain(&bad) {
+        dir.write(if accepted.is_some() { "good" } else { "bad" }.to_owned() + "/" + name + ".curt", body);
+    }
+    let run = |script: &str| sh(&dir, script);
+    run("curt-check good/*").ok().stdout("");
+    let listed = run("curt-check bad/*").status(1).stderr("");
+    assert_eq!(listed.stdout_str().lines().count(), bad.len());
+    assert!(listed.stdout_str().lines().all(|line| line.starts_with("bad/") && line.contains(".curt: ")));
+    run("find good bad -name '*.curt' -print0 | curt-check -q --files0-from -")
+        .status(1)
+        .stderr("")
+        .stdout("");
+    let verbose = run("curt-check -v good/* bad/*").status(1);
+    let ok = verbose.stdout_str().lines().filter(|line| line.ends_with(": ok")).count();
+    assert_eq!((ok, verbose.stdout_str().lines().count()), (good.len(), good.len() + bad.len()));
+}
+
+fn check(args: &[&str], stdin: impl AsRef<[u8]>) -> Output2 {
+    Cmd::new("curt-check").args(args).stdin(stdin).run()
+}
+
+#[test]
+fn each_kind_of_fault_has_its_own_words() {
+    let pretty = GOOD.replace(',', ",\n");
+    let cases: [(Vec<u8>, &str); 7] = [
+        (pretty.replace("hi", "h\u{1}i").into(), "not JSON at byte "),
+        (
+            pretty.clone().into_bytes().into_iter().map(|b| if b == b'h' { 0xff } else { b }).collect(),
+            "not UTF-8 at byte ",
+        ),
+        (pretty.replace("curtis", "Curtis").into(), "wrong magic: "),
+        (pretty.replace("\"version\":1", "\"version\":\"1\"").into(), "wrong version: "),
+        (
+            pretty.replace("user", "User").into(),
+            "conversation.messages[0].role: expected user, assistant, system or tool, found another string",
+        ),
+        (
+            pretty.replace("\"title\"", "\"tilte\"").into(),
+            "conversation.title: expected a string, found nothing",
+        ),
+        ("[\n]".into(), "not a .curt body: expected an object, found an array"),
+    ];
+    for (body, reason) in cases {
+        let output = check(&[], body).status(1).stderr("");
+        assert!(output.stdout_str().starts_with(&format!("-: {reason}")), "{output:?}");
+        assert_eq!(output.stdout_str().lines().count(), 1, "{output:?}");
+    }
+    check(&["--max-bytes", "9"], pretty).status(1).stdout("-: too large: more than 9 bytes\n");
+}
+
+#[test]
+fn no_reason_quotes_the_text() {
+    for (from, to) in
+        [("hi", "SECRET\u{1}"), ("user", "SECRET"), ("\"hi\"", "[\"SECRET\"]"), ("\"id\"", "\"SECRET\"")]
+    {
+        let output = check(&["-v"], GOOD.replace(from, to)).status(1);
+        assert!(!output.stdout_str().contains("SECRET"), "{output:?}");
+    }
+}
+
+#[test]
+fn stdin_is_lines_when_its_first_line_is_a_complete_text() {
+    check(&[], format!("{GOOD}\n{GOOD}\n")).ok().stdout("");
+    check(&["-v"], format!("{GOOD}\n\n{{}}\n{GOOD}")).status(1).stdout(concat!(
+        "-:1: ok\n",
+        "-:3: wrong magic: expected curt to be \"curtis-conversation\", found nothing\n",
+        "-:4: ok\n",
+    ));
+    check(&["-v"], GOOD.replace(',', ",\n")).ok().stdout("-: ok\n");
+    check(&["-v", "-"], GOOD).ok().stdout("-:1: ok\n");
+}
+
+#[test]
+fn names_tell_whether_a_file_may_hold_lines() {
+    let dir = Dir::new("check-lines");
+    for name in ["a.ndjson", "a.jsonl", "a.curt"] {
+        dir.write(name, format!("{GOOD}\n{GOOD}\n"));
+    }
+    dir.write("pretty.ndjson", GOOD.replace(',', ",\n"));
+    let output = sh(&dir, "curt-check -v a.ndjson a.jsonl pretty.ndjson a.curt").status(1).stderr("");
+    let mut lines = output.stdout_str().lines();
+    for expected in
+        ["a.ndjson:1: ok", "a.ndjson:2: ok", "a.jsonl:1: ok", "a.jsonl:2: ok", "pretty.ndjson: ok"]
+    {
+        assert_eq!(lines.next(), Some(expected));
+    }
+    let last = lines.next().unwrap();
+    assert!(
+        last.starts_with("a.curt: not JSON at byte ") && last.ends_with("expected nothing more, found '{'"),
+        "{last}"
+    );
+}
+
+#[test]
+fn trouble_is_told_on_stderr_and_beats_invalid() {
+    let dir = Dir::new("check-trouble");
+    dir.write("bad.curt", "{}");
+    dir.write("good.curt", GOOD);
+    let output = sh(&dir, "curt-check gone.curt bad.curt . good.curt").status(2);
+    assert!(output.stdout_str().starts_with("bad.curt: wrong magic: "), "{output:?}");
+    output.stderr(concat!(
+        "curt-check: gone.curt: No such file or directory\n",
+        "curt-check: .: Is a directory; try find DIR -name '*.curt' -print0 | curt-check --files0-from -\n",
+    ));
+    sh(&dir, "curt-check -q bad.curt").status(1).stdout("").stderr("");
+    sh(&dir, "curt-check -q good.curt").ok().stdout("");
+    sh(&dir, "curt-check -qv good.curt").ok().stdout("");
+}
+
+#[test]
+fn the_hint_for_a_directory_works() {
+    let dir = Dir::new("check-hint");
+    dir.write("x/a b.curt", GOOD);
+    dir.write("x/y/bad.curt", "[]");
+    let hint = sh(&dir, "curt-check x").status(2).stderr;
+    let (_, hint) = hint.trim_end().split_once("; try ").unwrap();
+    let output = sh(&dir, &hint.replace("DIR", "x")).status(1).stderr("");
+    output.stdout("x/y/bad.curt: not a .curt body: expected an object, found an array\n");
+}
+
+#[test]
+fn a_line_that_is_too_long_does_not_hide_the_next() {
+    let long = GOOD.replace("hi", &"x".repeat(100_000));
+    let stdin = format!("{long}\n{GOOD}\n{long}\n{{}}\n");
+    let output = check(&["-v", "--max-bytes=1K"], stdin).status(1);
+    let told: Vec<_> = output.stdout_str().lines().collect();
+    assert_eq!(
+        told[..3],
+        ["-:1: too large: more than 1024 bytes", "-:2: ok", "-:3: too large: more than 1024 bytes"]
+    );
+    assert!(told[3].starts_with("-:4: wrong magic"));
+}
+
+#[test]
+fn one_body_through_a_pipe_needs_no_memory_of_its_size() {
+    // 200 MB on one line under a limit of 50 MB for everything the process maps.
+    let dir = Dir::new("check-memory");
+    let head = GOOD.replace("hi\",\"timestamp\":1}]}}", "");
+    let script = format!(
+        "{{ printf '%s' '{head}'; head -c 200000000 /dev/zero | tr '\\0' x; printf '%s' '\",\"timestamp\":1}}]}}}}'; }} | \
+         (ulimit -v 50000; curt-check -v)"
+    );
+    sh(&dir, &script).ok().stdout("-:1: ok\n");
+}
+
+#[test]
+fn a_body_of_any_depth_is_judged() {
+    let deep = format!("{}{}", "[".repeat(1_000_000), "]".repeat(1_000_000));
+    check(&[], GOOD.replacen('{', &format!("{{\"x\":{deep},"), 1)).ok().stdout("");
+}
+
+/// A generator of numbers that is the same on every machine (splitmix64).
+pub struct Dice(pub u64);
+
+impl Dice {
+    pub fn roll(&mut self, sides: usize) -> usize {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        ((z ^ z >> 31) % sides as u64) as usize
+    }
+}
+
+/// A judged body with a few changes: bytes that matter in the grammar, fields that matter to the rules.
+fn mutant(seeds: &[Vector], dice: &mut Dice) -> Vec<u8> {
+    const BYTES: &[u8] =
+        b"\"\\{}[]:,0123456789-+.eEtfnu \n\t/abxd\x00\x1f\x7f\x80\xbf\xc3\xe4\xed\xa0\xef\xbb\xf0\xff";
+    const PARTS: &[&str] = &[
+        "\"curt\":",
+        "\"version\":",
+        "\"conversation\":",
+        "\"id\":",
+        "\"title\":",
+        "\"createdAt\":",
+        "\"updatedAt\":",
+        "\"messages\":",
+        "\"role\":",
+        "\"content\":",
+        "\"timestamp\":",
+        "\"user\"",
+        "\"tool\"",
+        "\"curtis-conversation\"",
+        "{\"id\":\"m\",\"role\":\"system\",\"content\":\"\",\"timestamp\":0}",
+        "[]",
+        "{}",
+        "{",
+        "}",
+        "[",
+        "]",
+        "1",
+        "1.0",
+        "10e-1",
+        "-0",
+        "1e400",
+        "null",
+        "true",
+        ",",
+        "\"\\ud800\"",
+        "\"\\u0069d\":",
+        "\u{feff}",
+        " ",
+        "\n",
+        "\"\":",
+        "\"x\":",
+    ];
+    let mut body = seeds[dice.roll(seeds.len())].body.clone();
+    for _ in 0..dice.roll(4) {
+        let at = dice.roll(body.len() + 1);
+        let end = (at + dice.roll(12)).min(body.len());
+        match dice.roll(9) {
+            0 => body.insert(at, BYTES[dice.roll(BYTES.len())]),
+            1 if at < body.len() => body[at] = BYTES[dice.roll(BYTES.len())],
+            2 => drop(body.drain(at..end)),
+            3 => body.truncate(at),
+            4 => {
+                // After a comma or a bracket: what comes there is often a member of its own.
+                let at = body[at..].iter().position(|b| b",[{".contains(b)).map_or(at, |n| at + n + 1);
+                let part = PARTS[dice.roll(PARTS.len())].to_owned() + PARTS[dice.roll(PARTS.len())] + ",";
+                body.splice(at..at, part.bytes()).for_each(drop);
+            }
+            5 => {
+                let from = seeds[dice.roll(seeds.len())].body.clone();
+                let start = dice.roll(from.len() + 1);
+                let end = (start + dice.roll(100)).min(from.len());
+                body.splice(at..at, from[start..end].iter().copied()).for_each(drop);
+            }
+            6 => body.splice(at..at, PARTS[dice.roll(PARTS.len())].bytes()).for_each(drop),
+            7 => {
+                let copy = body[at..end].to_vec();
+                body.splice(at..at, copy).for_each(drop);
+            }
+            _ => {
+                let part = PARTS[dice.roll(PARTS.len())];
+                body.splice(at..end, part.bytes()).for_each(drop);
+            }
+        }
+    }
+    body
+}
+
+/// Run a script of `tests/oracle` under node on lines; `None` where there is no node.
+pub fn node(script: &str, lines: &str) -> Option<Vec<String>> {
+    let script = data("../oracle").join(script);
+    let spawned = Command::new("node").arg(script).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn();
+    let mut child = match spawned {
+        Ok(child) => child,
+        Err(error) => {
+            assert!(std::env::var_os("CI").is_none(), "node: {error}");
+            eprintln!("skipped: node: {error}");
+            return None;
+        }
+    };
+    let mut stdin = child.stdin.take().unwrap();
+    let lines = lines.to_owned();
+    let feeder = std::thread::spawn(move || stdin.write_all(lines.as_bytes()).unwrap());
+    let output = child.wait_with_output().unwrap();
+    feeder.join().unwrap();
+    assert!(output.status.success());
+    Some(String::from_utf8(output.stdout).unwrap().lines().map(str::to_owned).collect())
+}
+
+/// Four verdicts: `utf8`, `syntax`, `shape`, or `ok` with the header as JavaScript holds it.
+#[test]
+fn twenty_thousand_mutants_are_judged_as_javascript_judges_them() {
+    let (seeds, dice) = (vectors(), &mut Dice(1));
+    let seeds: Vec<_> = seeds.into_iter().filter(|seed| seed.body.len() < 2000).collect();
+    let bodies: Vec<_> = (0..20_000).map(|_| mutant(&seeds, dice)).collect();
+    let lines = bodies.iter().map(|body| BASE64_STANDARD.encode(body) + "\n").collect::<String>();
+    let Some(verdicts) = node("judge.mjs", &lines) else { return };
+    assert_eq!(verdicts.len(), bodies.len());
+    let mut counts = std::collections::BTreeMap::new();
+    for (body, theirs) in bodies.iter().zip(&verdicts) {
+        let in_blocks = |size: usize| {
+            let mut checker = Checker::new().with_header();
+            body.chunks(size).try_for_each(|block| checker.feed(block))?;
+            checker.finish()
+        };
+        let whole = in_blocks(body.len().max(1));
+        for size in [1, 7, 61] {
+            assert_eq!(in_blocks(size), whole, "in blocks of {size}: {}", body.escape_ascii());
+        }
+        let ours = verdict(&whole);
+        *counts.entry(ours.split(' ').next().unwrap().to_owned()).or_insert(0) += 1;
+        // A body may be both no UTF-8 and no JSON; whichever comes first is told, and the oracle decodes first.
+        let same = *theirs == ours || theirs == "utf8" && ours == "syntax";
+        assert!(same, "node: {theirs}, ours: {ours}: {}", body.escape_ascii());
+    }
+    // Each of the four is met often enough to mean something.
+    assert!(counts.len() == 4 && counts.values().all(|count| *count > 500), "{counts:?}");
+}
+
+fn verdict(judged: &Result<Header, curt_tools::curt::check::Invalid>) -> String {
+    use curt_tools::curt::check::Invalid;
+    use curt_tools::json::scan::{Bad, Reason};
+    match judged {
+        Ok(header) => {
+            let hex = |token: &[u8]| {
+                let units = Raw::parse(token).unwrap().utf16().unwrap();
+                units.iter().map(|unit| format!("{unit:04x}")).collect::<String>()
+            };
+            let bits = |number: f64| format!("{:016x}", number.to_bits());
+            let Header { id, title, created_at, updated_at } = header;
+            format!("ok {} {} {} {}", hex(id), hex(title), bits(*created_at), bits(*updated_at))
+        }
+        Err(Invalid::Text(Bad { reason: Reason::NotUtf8, .. })) => "utf8".into(),
+        Err(Invalid::Text(_)) => "syntax".into(),
+        Err(_) => "shape".into(),
+    }
+}
