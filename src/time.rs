@@ -21,8 +21,7 @@ pub fn js_date(ms: f64) -> Option<String> {
 }
 
 fn date_of(ms: f64) -> Option<(Date, i64)> {
-    // NaN fails the comparison too.
-    if !(ms.abs() <= DATE_LIMIT_MS) {
+    if !(-DATE_LIMIT_MS..=DATE_LIMIT_MS).contains(&ms) {
         return None;
     }
     let ms = ms.trunc() as i64;

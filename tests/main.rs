@@ -11,6 +11,7 @@ mod cc_chain_check;
 mod common;
 mod curt_check;
 mod curt_name;
+mod curt_pack;
 mod edge;
 mod floors;
 #[cfg(feature = "sqlite")]

@@ -1,2 +1,125 @@
-//! (being written)
-fn main() {}
+//! curt2cc: `.curt` to Claude Code session JSONL, on stdout or as files.
+
+use argh::{ArgsInfo, FromArgs};
+use curt_tools::curt::bodies::Bodies;
+use curt_tools::edge::argv::{ByteSize, Operand};
+use curt_tools::edge::report::{Summary, print_path};
+use curt_tools::edge::shell::{self, Buffer, Shell, Stop};
+use curt_tools::mapping::counts::{Count, EMIT};
+use curt_tools::mapping::emit::{Emitter, whose};
+use curt_tools::stream::deliver::{Target, Undelivered};
+use curt_tools::stream::operands::{Input, inputs};
+use curt_tools::stream::place::{Folder, Outcome, put};
+use std::process::ExitCode;
+
+/// emit Claude Code session JSONL from .curt files or lines
+#[derive(FromArgs, ArgsInfo)]
+#[argh(help_triggers("-h", "--help"))]
+struct Args {
+    /// make one file a conversation in this directory, not lines on stdout
+    #[argh(option, short = 'o', arg_name = "DIR")]
+    output: Option<Operand>,
+    /// print the path of each file that was written
+    #[argh(switch)]
+    print: bool,
+    /// end printed paths with NUL, not newline
+    #[argh(switch, short = '0')]
+    null: bool,
+    /// write the counts of the run to this file, as one JSON object
+    #[argh(option, arg_name = "FILE")]
+    summary_json: Option<Operand>,
+    /// longest body to read in bytes, 0 for no limit (default 1G)
+    #[argh(option, arg_name = "N", default = "ByteSize::mib(1024)")]
+    max_bytes: ByteSize,
+    /// read input names from this file, each ended by NUL
+    #[argh(option, arg_name = "FILE")]
+    files0_from: Option<Operand>,
+    /// no summary
+    #[argh(switch, short = 'q')]
+    quiet: bool,
+    /// a summary also when stderr is no terminal
+    #[argh(switch, short = 'v')]
+    verbose: bool,
+    /// files of one .curt body, or .ndjson files of one a line; standard input when there is none
+    #[argh(positional, arg_name = "FILE")]
+    files: Vec<Operand>,
+}
+
+fn main() -> ExitCode {
+    shell::main("curt2cc", Buffer::Blocks, run)
+}
+
+fn run(args: Args, shell: &mut Shell) -> Result<(), Stop> {
+    if args.output.is_none() && args.print {
+        return Err(Stop::usage("--print goes with --output"));
+    }
+    let mut folder = match args.output.as_ref().map(|dir| Folder::open(&dir.0, whose)).transpose() {
+        Ok(folder) => folder,
+        Err(error) => {
+            shell.trouble(&"", &error);
+            return Ok(());
+        }
+    };
+    let mut emitter = Emitter::default();
+    for input in inputs(args.files.clone(), args.files0_from.clone()).map_err(Stop::usage)? {
+        match input {
+            Ok(input) => bodies(&input, &mut emitter, &mut folder, &args, shell)?,
+            Err(bad) => shell.trouble(&bad.place, &bad.reason),
+        }
+    }
+    if let Some(Err(error)) = folder.map(Folder::finish) {
+        shell.trouble(&"", &error);
+    }
+    Summary { quiet: args.quiet, verbose: args.verbose }.tell(shell, &emitter.counts.line(EMIT));
+    if let Some(Err(error)) = args.summary_json.map(|file| put(&file.0, &emitter.counts.json(EMIT))) {
+        shell.trouble(&"", &error);
+    }
+    Ok(())
+}
+
+fn bodies(
+    input: &Input,
+    emitter: &mut Emitter,
+    folder: &mut Option<Folder>,
+    args: &Args,
+    shell: &mut Shell,
+) -> Result<(), Stop> {
+    let mut bodies = match Bodies::of(input) {
+        Ok(bodies) => bodies.limit(args.max_bytes.0).keeping(),
+        Err(error) => {
+            shell.trouble(input, &error);
+            return Ok(());
+        }
+    };
+    loop {
+        let judged = match bodies.next() {
+            Ok(Some(judged)) => judged,
+            Ok(None) => return Ok(()),
+            Err(error) => {
+                shell.trouble(input, &error);
+                return Ok(());
+            }
+        };
+        let place = judged.line.map_or(input.to_string(), |line| format!("{input}:{line}"));
+        if let Err(reason) = judged.verdict {
+            emitter.counts.add(Count::Failed, 1);
+            shell.fault(&place, &reason);
+            continue;
+        }
+        let mut target = match folder {
+            Some(folder) => Target::Folder { folder, force: true },
+            None => Target::Stream(&mut shell.out),
+        };
+        match emitter.body(bodies.text(), &mut target) {
+            Ok(Some(placed))
+                if args.print && matches!(placed.outcome, Outcome::Created | Outcome::Updated) =>
+            {
+                print_path(shell, &placed.path, args.null)?;
+            }
+            Ok(_) => {}
+            Err(Undelivered::Stream(error)) => return Err(Stop::Output(error)),
+            Err(why @ Undelivered::Place(_)) => shell.trouble(&place, &why),
+            Err(why) => shell.fault(&place, &why),
+        }
+    }
+}

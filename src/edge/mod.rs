@@ -3,4 +3,5 @@
 
 pub mod argv;
 pub mod progress;
+pub mod report;
 pub mod shell;

@@ -124,10 +124,10 @@ fn part_text(part: Raw<'_>) -> Part<'_> {
     }
     let kind = part.get("type");
     let is = |name| kind.is_some_and(|kind| kind.is(name));
-    if is("text") || is("input_text") || is("output_text") {
-        if let Some(text) = part.get("text").and_then(Raw::text) {
-            return Part::Text(text);
-        }
+    if (is("text") || is("input_text") || is("output_text"))
+        && let Some(text) = part.get("text").and_then(Raw::text)
+    {
+        return Part::Text(text);
     }
     if is("image_url") || is("input_image") {
         let image = part.get("image_url");

@@ -49,7 +49,7 @@ pub fn fates(rows: &[Row<'_>]) -> Vec<Fate> {
 /// Rows equal to the last column, time included, of which one is compacted or superseded: the
 /// lowest id stays, with its place and time.
 fn fold_twins(rows: &[Row<'_>], fates: &mut [Fate]) {
-    let mut groups: HashMap<([Option<Raw<'_>>; 5], Option<Raw<'_>>), Vec<usize>> = HashMap::new();
+    let mut groups: HashMap<_, Vec<usize>> = HashMap::new();
     for (at, row) in rows.iter().enumerate() {
         groups.entry((row.said(), row.timestamp)).or_default().push(at);
     }

@@ -1,9 +1,10 @@
-//! The canonical form of a JSON document: keys sorted, no white space, strings escaped as
-//! `JSON.stringify` would, number text untouched (rulings, "Content that is a JSON object or array").
+//! What a JSON document says, whoever wrote it how: its canonical form, and objects that name a key
+//! twice.
 
 use super::raw::{Raw, Tokens};
 use super::write::escape_into;
 use std::borrow::Cow;
+use std::collections::HashMap;
 
 /// What re-serialising would lose; the caller then keeps the text as it stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,91 +17,154 @@ pub enum Lossy {
 
 /// Whether an object anywhere in `value` names a key twice: its readers disagree on what it says.
 pub fn has_duplicate_keys(value: Raw<'_>) -> bool {
-    Tree::grow(value).is_err()
+    Tree::grow(value).has_duplicates
 }
 
-/// Append the canonical form of `value`. On `Err` nothing was appended.
+/// `value` as `JSON.parse` reads it, where an object names a key twice: the last value, at the place
+/// of the first. `None` when no object does. Tokens are copied.
+pub fn without_duplicate_keys(value: Raw<'_>) -> Option<Vec<u8>> {
+    let tree = Tree::grow(value);
+    let mut out = Vec::new();
+    // Tokens that are copied lose nothing.
+    let _ = tree.has_duplicates.then(|| tree.print(&mut out, copy));
+    tree.has_duplicates.then_some(out)
+}
+
+/// Append the canonical form of `value`: keys sorted by code point, no white space, strings escaped as
+/// `JSON.stringify` would, number text untouched (rulings, "Content that is a JSON object or array").
+/// On `Err` nothing was appended.
 ///
-/// Keys sort by code point. Memory follows the document; depth is no recursion.
+/// Memory follows the document; depth is no recursion.
 pub fn canonical(value: Raw<'_>, out: &mut Vec<u8>) -> Result<(), Lossy> {
-    let tree = Tree::grow(value)?;
+    let mut tree = Tree::grow(value);
+    if tree.has_duplicates {
+        return Err(Lossy::DuplicateKey);
+    }
+    tree.sort();
     let start = out.len();
-    tree.print(out).inspect_err(|_| out.truncate(start))
+    tree.print(out, escape).inspect_err(|_| out.truncate(start))
 }
 
-/// A document as an arena: what sorting keys needs and no more.
-struct Tree<'a>(Vec<Node<'a>>);
+/// How keys and scalars are written.
+type WriteToken = fn(&[u8], &mut Vec<u8>) -> Result<(), Lossy>;
+
+/// A token as it stands.
+fn copy(token: &[u8], out: &mut Vec<u8>) -> Result<(), Lossy> {
+    out.extend_from_slice(token);
+    Ok(())
+}
+
+/// A token escaped anew.
+fn escape(token: &[u8], out: &mut Vec<u8>) -> Result<(), Lossy> {
+    match Raw::known(token).text() {
+        // Decoded from valid JSON, so the only bytes that are no UTF-8 are lone surrogates.
+        Some(text) if std::str::from_utf8(&text).is_err() => return Err(Lossy::LoneSurrogate),
+        Some(text) => escape_into(out, &text),
+        None => out.extend_from_slice(token),
+    }
+    Ok(())
+}
+
+/// A document as an arena: its tokens, and what each container holds.
+#[derive(Default)]
+struct Tree<'a> {
+    nodes: Vec<Node<'a>>,
+    has_duplicates: bool,
+}
 
 struct Node<'a> {
-    /// The decoded key, for members of an object.
-    key: Cow<'a, [u8]>,
+    /// The key token, for members of an object.
+    key: &'a [u8],
     /// A scalar, or the bracket that opens a container.
     token: &'a [u8],
-    /// Arena places of the members (sorted) or items.
+    /// Arena places of the members or items.
     children: Vec<u32>,
 }
 
 impl<'a> Tree<'a> {
-    fn grow(root: Raw<'a>) -> Result<Self, Lossy> {
-        let mut tree = Tree(Vec::new());
+    fn grow(root: Raw<'a>) -> Self {
+        let mut tree = Tree::default();
         let mut open: Vec<u32> = Vec::new();
         let mut tokens = Tokens(root.bytes()).peekable();
-        let mut key = Cow::Borrowed(&b""[..]);
+        let mut key = &b""[..];
         while let Some(token) = tokens.next() {
             match token {
                 b":" => {}
                 b"}" => {
                     if let Some(object) = open.pop() {
-                        tree.sort(object)?;
+                        tree.settle(object);
                     }
                 }
                 b"]" => drop(open.pop()),
-                name if tokens.peek() == Some(&&b":"[..]) => {
-                    key = Raw::known(name).text().unwrap_or_default()
-                }
+                name if tokens.peek() == Some(&&b":"[..]) => key = name,
                 token => {
-                    let place = u32::try_from(tree.0.len()).unwrap_or(u32::MAX);
-                    if let Some(parent) = open.last().and_then(|at| tree.0.get_mut(*at as usize)) {
+                    let place = u32::try_from(tree.nodes.len()).unwrap_or(u32::MAX);
+                    if let Some(parent) = open.last().and_then(|at| tree.nodes.get_mut(*at as usize)) {
                         parent.children.push(place);
                     }
-                    tree.0.push(Node { key: std::mem::take(&mut key), token, children: Vec::new() });
+                    tree.nodes.push(Node { key: std::mem::take(&mut key), token, children: Vec::new() });
                     if matches!(token, b"{" | b"[") {
                         open.push(place);
                     }
                 }
             }
         }
-        Ok(tree)
+        tree
     }
 
-    /// Order the members of an object, which is complete.
-    fn sort(&mut self, object: u32) -> Result<(), Lossy> {
-        let Some(node) = self.0.get_mut(object as usize) else { return Ok(()) };
-        let mut children = std::mem::take(&mut node.children);
-        let key = |n: &u32| self.0.get(*n as usize).map(|node| &*node.key);
-        children.sort_by(|a, b| key(a).cmp(&key(b)));
-        if children.windows(2).any(|pair| matches!(pair, [a, b] if key(a) == key(b))) {
-            return Err(Lossy::DuplicateKey);
-        }
-        if let Some(node) = self.0.get_mut(object as usize) {
-            node.children = children;
-        }
-        Ok(())
+    fn key(&self, place: u32) -> Cow<'a, [u8]> {
+        let token = self.nodes.get(place as usize).map_or(&b""[..], |node| node.key);
+        Raw::known(token).text().unwrap_or_default()
     }
 
-    fn print(&self, out: &mut Vec<u8>) -> Result<(), Lossy> {
+    fn is_object(&self, place: u32) -> bool {
+        self.nodes.get(place as usize).is_some_and(|node| node.token == b"{")
+    }
+
+    /// A complete object: of members with one key the last stays, at the place of the first.
+    fn settle(&mut self, object: u32) {
+        let Some(children) = self.nodes.get(object as usize).map(|node| &node.children) else { return };
+        let mut seen: HashMap<Cow<'_, [u8]>, usize> = HashMap::with_capacity(children.len());
+        let mut kept: Vec<u32> = Vec::with_capacity(children.len());
+        for child in children {
+            let place = *seen.entry(self.key(*child)).or_insert(kept.len());
+            match kept.get_mut(place) {
+                Some(first) => *first = *child,
+                None => kept.push(*child),
+            }
+        }
+        if kept.len() < children.len() {
+            self.has_duplicates = true;
+            if let Some(node) = self.nodes.get_mut(object as usize) {
+                node.children = kept;
+            }
+        }
+    }
+
+    fn sort(&mut self) {
+        for place in 0..u32::try_from(self.nodes.len()).unwrap_or(u32::MAX) {
+            if !self.is_object(place) {
+                continue;
+            }
+            let Some(node) = self.nodes.get_mut(place as usize) else { continue };
+            let mut children = std::mem::take(&mut node.children);
+            children.sort_by_cached_key(|child| self.key(*child));
+            if let Some(node) = self.nodes.get_mut(place as usize) {
+                node.children = children;
+            }
+        }
+    }
+
+    fn print(&self, out: &mut Vec<u8>, scalar: WriteToken) -> Result<(), Lossy> {
         // (node, how many of its children are out); a scalar never stays on the stack.
         let mut stack = vec![(0_u32, 0_usize)];
         while let Some((at, done)) = stack.pop() {
-            let Some(node) = self.0.get(at as usize) else { continue };
+            let Some(node) = self.nodes.get(at as usize) else { continue };
             let (open, close) = match node.token {
                 b"{" => (b'{', b'}'),
                 b"[" => (b'[', b']'),
-                scalar => {
-                    match Raw::known(scalar).text() {
-                        Some(text) => string(&text, out)?,
-                        None => out.extend_from_slice(scalar),
-                    }
+                token => {
+                    scalar(token, out)?;
                     continue;
                 }
             };
@@ -114,7 +178,7 @@ impl<'a> Tree<'a> {
                         out.push(b',');
                     }
                     if open == b'{' {
-                        string(self.0.get(*child as usize).map_or(&[], |c| &c.key), out)?;
+                        scalar(self.nodes.get(*child as usize).map_or(b"\"\"", |node| node.key), out)?;
                         out.push(b':');
                     }
                     stack.push((at, done + 1));
@@ -124,13 +188,6 @@ impl<'a> Tree<'a> {
         }
         Ok(())
     }
-}
-
-fn string(text: &[u8], out: &mut Vec<u8>) -> Result<(), Lossy> {
-    // Decoded from valid JSON, so the only bytes that are no UTF-8 are lone surrogates.
-    std::str::from_utf8(text).map_err(|_| Lossy::LoneSurrogate)?;
-    escape_into(out, text);
-    Ok(())
 }
 
 #[cfg(test)]
@@ -158,6 +215,20 @@ mod tests {
         assert_eq!(canon(r#"{"a":"\ud83d"}"#), Err(Lossy::LoneSurrogate));
         assert_eq!(canon(r#"{"\udc00":1}"#), Err(Lossy::LoneSurrogate));
         assert!(!has_duplicate_keys(Raw::parse(br#"{"a":{"a":1},"b":[{"a":1},{"a":1}]}"#).unwrap()));
+    }
+
+    #[test]
+    fn duplicates_resolve_as_json_parse_does() {
+        let resolved = |text: &str| {
+            let resolved = without_duplicate_keys(Raw::parse(text.as_bytes()).unwrap());
+            resolved.map(|text| String::from_utf8(text).unwrap())
+        };
+        // node 20: JSON.stringify(JSON.parse(text)), but for the number text that is kept.
+        assert_eq!(
+            resolved(r#"{ "a":1, "b":{"x":[1],"\u0078":2.0}, "a":{"c":"\ud83d"} }"#).unwrap(),
+            r#"{"a":{"c":"\ud83d"},"b":{"\u0078":2.0}}"#
+        );
+        assert_eq!(resolved(r#"[{"a":1},{"a":1}]"#), None);
     }
 
     #[test]

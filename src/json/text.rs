@@ -28,6 +28,18 @@ impl Text<'_> {
         }
     }
 
+    /// The text as JavaScript holds it, in UTF-16 units.
+    pub fn utf16(&self) -> Vec<u16> {
+        match self {
+            Text::Token(token) => token.utf16().unwrap_or_default(),
+            Text::Decoded(text) => {
+                let mut token = Vec::new();
+                escape_into(&mut token, text);
+                Raw::known(&token).utf16().unwrap_or_default()
+            }
+        }
+    }
+
     /// The text itself, WTF-8.
     pub fn decoded(&self) -> Cow<'_, [u8]> {
         match self {

@@ -8,8 +8,9 @@ use super::raw::{Kind, Raw, Tokens};
 use super::text::Text;
 
 /// How a value is laid out.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Layout {
+    #[default]
     /// On one line, no white space: `JSON.stringify(v)`.
     Line,
     /// One tab a level: `JSON.stringify(v, null, "\t")`, the convention of `.curt` files.

@@ -144,6 +144,12 @@ impl Counts {
         self.sums.get(&count).copied().unwrap_or_default() + named
     }
 
+    /// How many sessions came by, whatever became of them.
+    pub fn sessions(&self) -> u64 {
+        use Count::{Converted, Empty, Failed, Older, Unchanged, Updated};
+        [Converted, Updated, Unchanged, Older, Empty, Failed].into_iter().map(|count| self.sum(count)).sum()
+    }
+
     /// Add what another conversation brought.
     pub fn merge(&mut self, other: &Counts) {
         for (count, n) in &other.sums {

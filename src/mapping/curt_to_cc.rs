@@ -16,6 +16,7 @@
 //! deterministic, so a second run gives the same bytes.
 
 use super::counts::{Count, Counts};
+use crate::json::canon::without_duplicate_keys;
 use crate::json::raw::{Kind, Raw};
 use crate::json::write::{Layout, Writer};
 use crate::{VERSION, id, time};
@@ -236,7 +237,10 @@ impl<'a> Lines<'a> {
             None => w.string(b"unknown"),
         }
         w.key("input");
-        match of_call("arguments") {
+        let arguments = of_call("arguments");
+        // Readers disagree on a key that comes twice; ours say what JSON.parse would.
+        let resolved = arguments.and_then(without_duplicate_keys);
+        match resolved.as_deref().map(Raw::known).or(arguments) {
             Some(input) if input.kind() == Kind::Object => w.raw(input),
             None => {
                 w.open(b'{');
@@ -461,6 +465,14 @@ mod tests {
             assert!(lines[0].ends_with(r#""timestamp":"1970-01-01T00:00:01.000Z"}"#), "{}", lines[0]);
             assert_eq!(counts.sum(Count::ReplacedTimes), 1);
         }
+    }
+
+    #[test]
+    fn an_input_that_names_a_key_twice_passes_its_own_proof() {
+        let (line, _) = one(
+            r#"{"id":"m","role":"assistant","content":"","timestamp":0,"toolCalls":[{"id":"a","arguments":{"x":1,"y":[{"z":1,"z":2}],"x":3}}]}"#,
+        );
+        assert!(line.contains(r#""input":{"x":3,"y":[{"z":2}]}"#), "{line}");
     }
 
     #[test]

@@ -171,7 +171,7 @@ fn choose<'s, 'a>(
 fn role_name(row: &Row<'_>) -> String {
     let plain = |b: &u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-');
     match row.role().map(Cell::text) {
-        Some(role) if role.len() <= 20 && role.iter().all(plain) => {
+        Some(role) if (1..=20).contains(&role.len()) && role.iter().all(plain) => {
             String::from_utf8_lossy(&role).into_owned()
         }
         _ => "other".to_owned(),
@@ -370,4 +370,188 @@ fn object(members: impl Iterator<Item = (&'static str, Vec<u8>)>) -> Option<Vec<
     }
     w.close(b'}');
     any.then_some(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The body that a row gives, and its counts.
+    fn body_with(row: &str, options: Options) -> (String, Counts) {
+        let session = Session::read(Raw::parse(row.as_bytes()).unwrap()).unwrap();
+        let conversation = Conversation::of(&session, options);
+        let mut out = Vec::new();
+        let mut counts = conversation.write(&mut out, Layout::Line).unwrap();
+        counts.merge(conversation.counts());
+        (String::from_utf8(out).unwrap(), counts)
+    }
+
+    fn body(row: &str) -> (String, Counts) {
+        body_with(row, Options::default())
+    }
+
+    /// A field of the conversation, as it stands.
+    fn field(body: &str, path: &[&str]) -> Option<String> {
+        let mut value = Raw::parse(body.trim_end().as_bytes()).unwrap().get("conversation");
+        for name in path {
+            value = match name.parse::<usize>() {
+                Ok(n) => value?.items().nth(n),
+                Err(_) => value?.get(name),
+            };
+        }
+        Some(String::from_utf8(value?.bytes().to_vec()).unwrap())
+    }
+
+    fn session(cells: &str, messages: &str) -> String {
+        format!(r#"{{"id":"s_1"{cells},"messages":[{messages}]}}"#)
+    }
+
+    const HI: &str = r#"{"role":"user","content":"hi","timestamp":100.0}"#;
+
+    #[test]
+    fn the_body_stands_in_the_order_of_the_spec() {
+        let row = session(
+            r#","source":"cli","title":"T","model":"m","started_at":1790000000.375,"ended_at":1790000002.0,"input_tokens":2,"output_tokens":0,"estimated_cost_usd":0.023"#,
+            r#"{"role":"user","content":"\ud83d","timestamp":1790000001.0},{"role":"assistant","content":"a","timestamp":1790000003.9996,"token_count":7,"finish_reason":"stop"}"#,
+        );
+        let expected = concat!(
+            r#"{"curt":"curtis-conversation","version":1,"generator":"GEN","extensions":["usage-metadata"],"conversation":"#,
+            r#"{"id":"s_1","title":"T","createdAt":1790000000375,"updatedAt":1790000004000,"model":"m","#,
+            r#""hermes":{"source":"cli"},"hermesTokens":{"inputTokens":2,"outputTokens":0},"hermesCostUsd":0.023,"#,
+            r#""messages":[{"id":"s_1-1","role":"user","content":"\ud83d","timestamp":1790000001000},"#,
+            r#"{"id":"s_1-2","role":"assistant","content":"a","timestamp":1790000004000,"tokens":{"totalTokens":7},"stopReason":"stop"}]}}"#,
+            "\n"
+        );
+        assert_eq!(body(&row).0, expected.replace("GEN", crate::GENERATOR));
+    }
+
+    #[test]
+    fn a_title_is_stored_or_the_first_user_text() {
+        let title =
+            |cells: &str, messages: &str| field(&body(&session(cells, messages)).0, &["title"]).unwrap();
+        assert_eq!(title(r#","title":"  kept\n""#, HI), r#""  kept\n""#);
+        assert_eq!(title(r#","title":"""#, HI), r#""hi""#);
+        let image =
+            r#"{"role":"user","content":"\u0000json:[{\"type\":\"input_image\",\"image_url\":\"data:x\"}]"}"#;
+        assert_eq!(title("", &format!("{image},{HI}")), r#""hi""#, "images alone give way");
+        let long = format!(r#"{{"role":"user","content":" {}\n  b"}}"#, "🦀".repeat(59));
+        assert_eq!(title("", &long), format!("\"{}\"", "🦀".repeat(59)), "a cut leaves no space");
+        assert_eq!(title("", r#"{"role":"assistant","content":"a"}"#), r#""""#);
+        let hidden = r#"{"role":"user","content":"hidden","display_kind":"hidden"}"#;
+        assert_eq!(title("", &format!("{hidden},{HI}")), r#""hi""#, "of what is emitted");
+    }
+
+    #[test]
+    fn times_outside_the_window_are_missing() {
+        let times = |cells: &str, messages: &str| {
+            let body = body(&session(cells, messages)).0;
+            let of = |path: &[&str]| field(&body, path).unwrap();
+            (of(&["createdAt"]), of(&["updatedAt"]), of(&["messages", "0", "timestamp"]))
+        };
+        let t = |a: &str, b: &str, c: &str| (a.to_owned(), b.to_owned(), c.to_owned());
+        for wrong in ["-1.5", "1790002300000.0", "1e999", r#""2026-09-21""#] {
+            assert_eq!(
+                times(&format!(r#","started_at":{wrong}"#), HI),
+                t("100000", "100000", "100000"),
+                "{wrong}"
+            );
+        }
+        let undated = r#"{"role":"user","content":"hi","timestamp":1e999}"#;
+        assert_eq!(times(r#","started_at":7.0"#, undated), t("7000", "7000", "7000"));
+        assert_eq!(times("", undated), t("0", "0", "0"));
+        assert_eq!(times(r#","started_at":0.0,"ended_at":50.0"#, HI), t("0", "100000", "100000"));
+        assert_eq!(times(r#","started_at":900.0,"ended_at":50.0"#, HI), t("900000", "900000", "100000"));
+    }
+
+    #[test]
+    fn a_message_without_time_has_that_of_the_one_before() {
+        let rows = format!(r#"{HI},{{"role":"user","content":"later"}}"#);
+        let (body, _) = body(&session(r#","started_at":1.0"#, &rows));
+        assert_eq!(field(&body, &["messages", "1", "timestamp"]).unwrap(), "100000");
+        assert_eq!(field(&body, &["updatedAt"]).unwrap(), "100000");
+    }
+
+    #[test]
+    fn what_says_nothing_is_dropped_but_a_tool_row_never() {
+        let rows = concat!(
+            r#"{"role":"user","content":" \n"},{"role":"user"},{"role":"assistant","content":""},"#,
+            r#"{"role":"user","content":"\u0000json:[]"},"#,
+            r#"{"role":"assistant","tool_calls":[]},{"role":"tool"},{"role":"assistant","reasoning":"r"},"#,
+            r#"{"role":"assistant","tool_calls":[{"name":"n"}]},{"role":"system","content":"s"},{"role":"USER"},{"role":"role of mine, long text"},{}"#
+        );
+        let (body, counts) = body(&session("", rows));
+        let roles: Vec<_> =
+            (0..4).map_while(|n| field(&body, &["messages", &n.to_string(), "role"])).collect();
+        assert_eq!(roles, [r#""tool""#, r#""assistant""#, r#""assistant""#]);
+        assert_eq!(counts.sum(Count::EmptyDropped), 5);
+        let told = counts.line(&[Count::SkippedRoles]);
+        assert_eq!(told, "skippedRoles (USER 1, other 2, system 1)", "a role that is text is not told");
+    }
+
+    #[test]
+    fn results_pair_across_hidden_rows_and_never_across_a_user() {
+        let call = r#"{"role":"assistant","tool_calls":[{"id":"a","call_id":"b|x"}]}"#;
+        let result = r#"{"role":"tool","content":"r","tool_call_id":"b"}"#;
+        let hidden = r#"{"role":"user","content":"h","display_kind":"hidden"}"#;
+        let (paired, counts) = body(&session("", &format!("{call},{hidden},{result}")));
+        assert_eq!(field(&paired, &["messages", "1", "toolCallId"]).unwrap(), r#""a""#);
+        assert_eq!(counts.sum(Count::UnmatchedToolCalls) + counts.sum(Count::UnmatchedToolResults), 0);
+        let (parted, counts) = body(&session("", &format!("{call},{HI},{result}")));
+        assert_eq!(field(&parted, &["messages", "2", "toolCallId"]).unwrap(), r#""b""#, "what is stored");
+        assert_eq!((counts.sum(Count::UnmatchedToolCalls), counts.sum(Count::UnmatchedToolResults)), (1, 1));
+    }
+
+    #[test]
+    fn a_zero_that_means_unknown_is_no_cost() {
+        let cost = |cells: &str| field(&body(&session(cells, HI)).0, &["hermesCostUsd"]);
+        assert_eq!(cost(r#","estimated_cost_usd":0.0"#).unwrap(), "0.0");
+        assert_eq!(cost(r#","estimated_cost_usd":0.0,"cost_status":"unknown""#), None);
+        assert_eq!(cost(r#","estimated_cost_usd":0,"cost_source":"none""#), None);
+        assert_eq!(cost(r#","estimated_cost_usd":0.1,"cost_status":"unknown""#).unwrap(), "0.1");
+        assert_eq!(cost(r#","estimated_cost_usd":"dear""#), None);
+    }
+
+    #[test]
+    fn usage_is_told_by_model_in_order_of_first_use() {
+        let usage = |rows: &str| {
+            field(&body(&session(&format!(r#","usage":[{rows}]"#), HI)).0, &["hermesModelUsage"])
+        };
+        let a =
+            r#"{"model":"a","api_call_count":1,"input_tokens":10,"estimated_cost_usd":0.1,"first_seen":5.0}"#;
+        let again = r#"{"model":"a","api_call_count":2,"input_tokens":1,"output_tokens":3,"estimated_cost_usd":0.2,"first_seen":9.0,"task":"vision"}"#;
+        let b = r#"{"model":"b","api_call_count":1,"first_seen":4.0}"#;
+        assert_eq!(usage(&format!("{a},{again}")), None, "one model");
+        let expected = concat!(
+            r#"[{"model":"b","apiCallCount":1,"inputTokens":0,"outputTokens":0,"cacheReadTokens":0,"cacheWriteTokens":0,"reasoningTokens":0},"#,
+            r#"{"model":"a","apiCallCount":3,"inputTokens":11,"outputTokens":3,"cacheReadTokens":0,"cacheWriteTokens":0,"reasoningTokens":0,"estimatedCostUsd":0.30000000000000004}]"#
+        );
+        assert_eq!(usage(&format!("{a},{again},{b}")).unwrap(), expected);
+    }
+
+    #[test]
+    fn all_rows_keeps_every_row() {
+        let rows = r#"{"role":"user","content":"x","active":0,"compacted":0},{"role":"user","content":"y","display_kind":"hidden"}"#;
+        let (_, counts) = body_with(&session("", rows), Options { all_rows: true, verbatim: false });
+        assert_eq!(counts.sum(Count::Messages), 2);
+        let session = session("", rows);
+        let session = Session::read(Raw::parse(session.as_bytes()).unwrap()).unwrap();
+        let default = Conversation::of(&session, Options::default());
+        assert!(default.is_empty());
+        assert_eq!(
+            (default.counts().sum(Count::RewoundRows), default.counts().sum(Count::HiddenRows)),
+            (1, 1)
+        );
+    }
+
+    #[test]
+    fn tokens_are_declared_only_where_they_are() {
+        for (count, declared) in
+            [("7", true), ("0", true), ("-1", false), ("12.75", false), (r#""many""#, false)]
+        {
+            let row = session("", &format!(r#"{{"role":"assistant","content":"a","token_count":{count}}}"#));
+            assert_eq!(body(&row).0.contains(r#""extensions":["usage-metadata"]"#), declared, "{count}");
+        }
+        let (of_a_user, _) = body(&session("", r#"{"role":"user","content":"a","token_count":7}"#));
+        assert!(!of_a_user.contains("tokens"));
+    }
 }

@@ -2,4 +2,7 @@
 
 pub mod counts;
 pub mod curt_to_cc;
+pub mod emit;
 pub mod hermes_to_curt;
+mod output;
+pub mod pack;

@@ -55,6 +55,25 @@ impl fmt::Display for Input {
     }
 }
 
+/// A file as the one input it is; a directory as the `.curt` files in it, by name.
+///
+/// # Errors
+/// The path or the directory cannot be read.
+pub fn folder_of_bodies(path: &Path) -> io::Result<Vec<Input>> {
+    if !std::fs::metadata(path)?.is_dir() {
+        return Ok(vec![Input::File(path.to_owned())]);
+    }
+    let mut files = Vec::new();
+    for entry in std::fs::read_dir(path)? {
+        let file = entry?.path();
+        if file.extension().is_some_and(|ext| ext == "curt") {
+            files.push(file);
+        }
+    }
+    files.sort();
+    Ok(files.into_iter().map(Input::File).collect())
+}
+
 /// A path in a message: as it is, or, when it is not UTF-8, with `\xff` for every byte that is no ASCII.
 pub struct Named<'a>(pub &'a Path);
 

@@ -571,6 +571,26 @@ fn link(_: &File, _: &Path) -> io::Result<()> {
     Err(ErrorKind::Unsupported.into())
 }
 
+/// Puts a report into a file, private and whole, over whatever file it was before. What is no regular
+/// file, such as `/dev/stderr`, is written to.
+///
+/// # Errors
+/// Those of writing, with the path.
+pub fn put(path: &Path, report: &[u8]) -> io::Result<()> {
+    let whole = || match std::fs::metadata(path) {
+        Ok(there) if !there.is_file() => {
+            std::fs::OpenOptions::new().write(true).open(path)?.write_all(report)
+        }
+        _ => {
+            let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
+            let mut file = hidden().tempfile_in(dir)?;
+            file.write_all(report)?;
+            file.persist(path).map(drop).map_err(|failed| failed.error)
+        }
+    };
+    whole().map_err(|error| at(path, &error))
+}
+
 /// An error that says where.
 fn at(path: &Path, error: &io::Error) -> io::Error {
     io::Error::new(error.kind(), format!("{}: {error}", path.display()))

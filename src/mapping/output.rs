@@ -1,0 +1,57 @@
+//! What every converter does with a conversation it has made: judge it, deliver it, count it.
+
+use super::counts::{Count, Counts};
+use crate::curt::name::Name;
+use crate::stream::deliver::{Judge, Target, Undelivered, deliver};
+use crate::stream::place::{Identity, Outcome, Placed};
+use std::cell::Cell;
+use std::io::{self, Write};
+
+/// A conversation that can be written, the same each time.
+pub(super) struct Output<'o> {
+    /// Under which name, if it becomes a file,
+    pub name: Name,
+    /// with this extension,
+    pub ext: &'static str,
+    /// and whose it is.
+    pub who: Identity,
+    /// Writes it, and tells what was done to its messages.
+    pub write: &'o dyn Fn(&mut dyn Write) -> io::Result<Counts>,
+}
+
+impl Output<'_> {
+    /// Put it where it belongs and add to `counts` what became of it. A file's place comes back,
+    /// nothing for a stream.
+    pub fn deliver(
+        self,
+        judge: impl Judge,
+        target: &mut Target<'_>,
+        counts: &mut Counts,
+    ) -> Result<Option<Placed>, Undelivered> {
+        let renamed = Cell::new(false);
+        let names = |nth| {
+            let (name, changed) = self.name.on_disk(self.ext, nth);
+            renamed.set(renamed.get() | changed);
+            name
+        };
+        let mut done = Counts::default();
+        let mut write = |to: &mut dyn Write| {
+            done = (self.write)(to)?;
+            Ok(())
+        };
+        let placed = deliver(target, judge, &mut write, &names, &self.who).inspect_err(|why| {
+            counts.add(Count::Failed, 1);
+            counts.add(Count::RoundTripFailures, matches!(why, Undelivered::Refused(_)).into());
+        })?;
+        counts.merge(&done);
+        counts.add(Count::RenamedForDisk, renamed.get().into());
+        let outcome = match placed.as_ref().map(|placed| placed.outcome) {
+            None | Some(Outcome::Created) => Count::Converted,
+            Some(Outcome::Updated) => Count::Updated,
+            Some(Outcome::Unchanged) => Count::Unchanged,
+            Some(Outcome::Older) => Count::Older,
+        };
+        counts.add(outcome, 1);
+        Ok(placed)
+    }
+}

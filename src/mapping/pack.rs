@@ -1,0 +1,137 @@
+//! Session rows in, `.curt` bodies out: what curt-pack does with each row, and what happened.
+
+use super::counts::{Count, Counts};
+use super::hermes_to_curt::{Conversation, Options};
+use super::output::Output;
+use crate::curt::check::Checker;
+use crate::curt::name::Name;
+use crate::hermes::session::Session;
+use crate::json::raw::Raw;
+use crate::json::write::Layout;
+use crate::stream::deliver::{Judge, Target, Undelivered};
+use crate::stream::place::{Identity, Placed};
+use std::fmt;
+use std::io;
+
+/// Converts rows one after the other and keeps the counts of the run.
+#[derive(Default)]
+pub struct Packer {
+    /// How bodies are laid out.
+    pub layout: Layout,
+    /// What the person asked for.
+    pub options: Options,
+    /// Everything that happened so far.
+    pub counts: Counts,
+}
+
+/// Why a row became no body. The session is counted as failed; the next one may do better.
+#[derive(Debug)]
+pub enum Fault {
+    /// The row is not what session-row(5) says.
+    Row(String),
+    /// The body could not be delivered. `Undelivered::Stream` ends the run.
+    Body(String, Undelivered),
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Fault::Row(reason) => f.write_str(reason),
+            Fault::Body(id, why) => write!(f, "session {id}: {why}"),
+        }
+    }
+}
+
+impl Packer {
+    /// Convert one row. `Ok(None)`: no message was left, or the body went to a stream.
+    pub fn row(&mut self, row: &[u8], target: &mut Target<'_>) -> Result<Option<Placed>, Fault> {
+        let row = match known(row) {
+            Ok(row) => row,
+            Err(reason) => return Err(self.refuse(reason)),
+        };
+        let session = match Session::read(row) {
+            Ok(session) => session,
+            Err(reason) => return Err(self.refuse(reason.to_owned())),
+        };
+        let conversation = Conversation::of(&session, self.options);
+        if conversation.is_empty() {
+            self.counts.merge(conversation.counts());
+            self.counts.add(Count::Empty, 1);
+            return Ok(None);
+        }
+        let header = conversation.header();
+        let id = header.id.decoded();
+        let output = Output {
+            name: Name::of(&header.id.utf16(), &header.title.utf16(), header.created_at as f64),
+            ext: "curt",
+            who: Identity { id: id.to_vec(), updated: Some(header.updated_at as f64) },
+            write: &|to| conversation.write(to, self.layout),
+        };
+        let placed = output
+            .deliver(Checked::default(), target, &mut self.counts)
+            .map_err(|why| Fault::Body(String::from_utf8_lossy(&id).into_owned(), why))?;
+        self.counts.merge(conversation.counts());
+        Ok(placed)
+    }
+
+    fn refuse(&mut self, reason: String) -> Fault {
+        self.counts.add(Count::Failed, 1);
+        Fault::Row(reason)
+    }
+}
+
+/// A row of a runtime that has a mapping.
+fn known(row: &[u8]) -> Result<Raw<'_>, String> {
+    let row = Raw::parse(row).map_err(|bad| bad.to_string())?;
+    match row.get("runtime") {
+        Some(runtime) if !runtime.is("hermes") => {
+            let name = runtime.text().unwrap_or_default();
+            Err(format!("rows of runtime '{}' are not known", String::from_utf8_lossy(&name)))
+        }
+        _ => Ok(row),
+    }
+}
+
+/// Whose file this is, for [`Folder`](crate::stream::place::Folder): that of an accepted body.
+pub fn whose(file: &mut dyn io::Read) -> io::Result<Option<Identity>> {
+    let mut checker = Checker::new().with_header();
+    let mut block = vec![0; 64 * 1024];
+    loop {
+        match file.read(&mut block) {
+            Ok(0) => break,
+            Ok(n) => {
+                if checker.feed(block.get(..n).unwrap_or_default()).is_err() {
+                    return Ok(None);
+                }
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(checker.finish().ok().map(|header| Identity {
+        id: Raw::known(&header.id).text().unwrap_or_default().into_owned(),
+        updated: Some(header.updated_at),
+    }))
+}
+
+/// Every body is judged by the rules that curt-check applies, on its way.
+#[derive(Default)]
+struct Checked {
+    checker: Checker,
+    refused: Option<String>,
+}
+
+impl Judge for Checked {
+    fn feed(&mut self, block: &[u8]) {
+        if self.refused.is_none() {
+            self.refused = self.checker.feed(block).err().map(|reason| reason.to_string());
+        }
+    }
+
+    fn verdict(self) -> Result<(), String> {
+        match self.refused {
+            Some(reason) => Err(reason),
+            None => self.checker.finish().map(drop).map_err(|reason| reason.to_string()),
+        }
+    }
+}
