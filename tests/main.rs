@@ -4,7 +4,9 @@
     clippy::expect_used,
     clippy::panic,
     clippy::indexing_slicing,
-    clippy::string_slice
+    clippy::string_slice,
+    clippy::print_stdout,
+    clippy::print_stderr
 )]
 
 mod cc_chain_check;
@@ -13,6 +15,11 @@ mod curt_check;
 mod curt_name;
 mod curt_pack;
 mod edge;
+#[cfg(feature = "sqlite")]
+mod examples;
 mod floors;
 #[cfg(feature = "sqlite")]
 mod hermes_dump;
+#[cfg(feature = "sqlite")]
+mod pipes;
+mod readme;
