@@ -17,7 +17,7 @@ use std::fmt::Display;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// convert a Hermes store to .curt files, or .curt files to Claude Code session JSONL
+/// convert a Hermes store to .curt, or .curt to Claude Code session JSONL
 #[derive(FromArgs, ArgsInfo)]
 #[argh(help_triggers("-h", "--help"))]
 struct Args {
