@@ -11,7 +11,7 @@ use super::common::{Cmd, Dir, Output2, sh};
 const SIGPIPE: i32 = 13;
 
 /// Every `[[bin]]` of Cargo.toml that this build has.
-fn programs() -> Vec<String> {
+pub fn programs() -> Vec<String> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let manifest = fs::read_to_string(root.join("Cargo.toml")).unwrap();
     let bins = manifest.split("\n[[bin]]\n").skip(1).map(|bin| bin.split("\n[").next().unwrap());

@@ -11,6 +11,7 @@
 
 mod cc_chain_check;
 mod common;
+mod completions;
 mod curt_check;
 mod curt_name;
 mod curt_pack;
@@ -18,8 +19,10 @@ mod edge;
 #[cfg(feature = "sqlite")]
 mod examples;
 mod floors;
+mod help;
 #[cfg(feature = "sqlite")]
 mod hermes_dump;
+mod manual;
 #[cfg(feature = "sqlite")]
 mod pipes;
 mod readme;

@@ -1,0 +1,13 @@
+# bash completion for curt-name; made by tests/completions.rs from --help; run it with UPDATE=1
+
+_curt_name() {
+    COMPREPLY=()
+    case ${COMP_WORDS[COMP_CWORD - 1]} in
+    --ext | --max-bytes) compopt +o bashdefault +o default 2>/dev/null ;;
+    *) case ${COMP_WORDS[COMP_CWORD]} in
+        -*) COMPREPLY=($(compgen -W '-0 --null --ext --max-bytes --files0-from -h --help -V --version' -- "${COMP_WORDS[COMP_CWORD]}")) ;;
+        esac ;;
+    esac
+}
+
+complete -o bashdefault -o default -F _curt_name curt-name

@@ -1,0 +1,16 @@
+# fish completion for curt-pack; made by tests/completions.rs from --help; run it with UPDATE=1
+
+complete -c curt-pack -s o -l output -x -a '(__fish_complete_directories)' -d 'make one file a conversation in this directory, not lines on stdout'
+complete -c curt-pack -l pretty -d 'lay bodies on stdout out like files, indented by tabs'
+complete -c curt-pack -l all-rows -d 'keep rewound, hidden and repeated rows too'
+complete -c curt-pack -l verbatim -d 'keep every byte of text: no canonical JSON, no wrapper taken off'
+complete -c curt-pack -s f -l force -d 'replace a file that holds a later state of its conversation'
+complete -c curt-pack -l print -d 'print the path of each file that was written'
+complete -c curt-pack -s 0 -l null -d 'end printed paths with NUL, not newline'
+complete -c curt-pack -l summary-json -r -F -d 'write the counts of the run to this file, as one JSON object'
+complete -c curt-pack -l max-bytes -x -d 'longest row to read in bytes, 0 for no limit (default 1G)'
+complete -c curt-pack -l files0-from -r -F -d 'read input names from this file, each ended by NUL'
+complete -c curt-pack -s q -l quiet -d 'no summary'
+complete -c curt-pack -s v -l verbose -d 'a summary also when stderr is no terminal'
+complete -c curt-pack -s h -l help -d 'display usage information'
+complete -c curt-pack -s V -l version -d 'display the version'
