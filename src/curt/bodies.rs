@@ -5,7 +5,7 @@
 //! line of a pretty-printed body never is (rulings, ".curt on stdin"). The scanner knows at the end of
 //! that line, so nothing is held back to decide it, and a body of one line may have any length.
 
-use super::check::{Checker, Header, Invalid};
+use super::check::{Checker, Header, Invalid, MARK};
 use crate::stream::operands::Input;
 use std::io::{self, ErrorKind, Read};
 use std::ops::Range;
@@ -110,9 +110,10 @@ impl<R: Read> Bodies<R> {
     }
 
     /// The body that [`Bodies::next`] judged last, when bodies are kept: all of it when it was
-    /// accepted.
+    /// accepted, but the byte-order mark that may lead it and is no part of the JSON.
     pub fn text(&self) -> &[u8] {
-        self.body.kept.as_deref().unwrap_or_default()
+        let text = self.body.kept.as_deref().unwrap_or_default();
+        text.strip_prefix(&MARK).unwrap_or(text)
     }
 
     /// The next body; blank lines are passed over. Of an input that is one body no more is read than up
@@ -403,7 +404,7 @@ mod tests {
             }
             let mut one = Bodies::or_lines(Slow(pretty.as_bytes(), size, false)).keeping().with_header();
             assert_eq!(one.next().unwrap().unwrap().verdict.unwrap().id, b"\"c_1\"");
-            assert_eq!(one.text(), pretty.as_bytes());
+            assert_eq!(one.text(), pretty.trim_start_matches('\u{feff}').as_bytes());
             let mut long = Bodies::one(Slow(pretty.as_bytes(), size, false)).keeping().limit(9);
             assert!(long.next().unwrap().unwrap().verdict.is_err());
             assert!(long.text().len() <= 9);

@@ -26,8 +26,8 @@ use std::fmt;
 /// What `curt` must be.
 const MAGIC: &[u8] = b"curtis-conversation";
 
-/// UTF-8's byte-order mark.
-const MARK: [u8; 3] = [0xEF, 0xBB, 0xBF];
+/// UTF-8's byte-order mark, which may lead a body once.
+pub const MARK: [u8; 3] = [0xEF, 0xBB, 0xBF];
 
 /// Why a body is no `.curt`: the first rule it breaks, in the order of the spec. Displays as one line
 /// in which nothing of the body's text stands.

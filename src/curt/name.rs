@@ -61,7 +61,7 @@ impl Name {
 
     /// The name of a body that a checker accepted and gave the header of.
     pub fn of_header(header: &Header) -> Name {
-        let units = |token| Raw::parse(token).ok().and_then(Raw::utf16).unwrap_or_default();
+        let units = |token| Raw::known(token).utf16().unwrap_or_default();
         Name::of(&units(&header.id), &units(&header.title), header.created_at)
     }
 
