@@ -571,21 +571,22 @@ fn link(_: &File, _: &Path) -> io::Result<()> {
     Err(ErrorKind::Unsupported.into())
 }
 
-/// Puts a report into a file, private and whole, over whatever file it was before. What is no regular
-/// file, such as `/dev/stderr`, is written to.
+/// Puts a report into a file, private and whole, over whatever file it was before. To what is no regular
+/// file the report is appended. A link is followed, never replaced: `/dev/stderr` is one, and leads to a
+/// file when somebody sent the messages to one.
 ///
 /// # Errors
 /// Those of writing, with the path.
 pub fn put(path: &Path, report: &[u8]) -> io::Result<()> {
-    let whole = || match std::fs::metadata(path) {
+    let whole = || match fs::symlink_metadata(path) {
         Ok(there) if !there.is_file() => {
-            std::fs::OpenOptions::new().write(true).open(path)?.write_all(report)
+            OpenOptions::new().append(true).open(path).and_then(|mut there| there.write_all(report))
         }
         _ => {
             let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
-            let mut file = hidden().tempfile_in(dir)?;
+            let (mut file, temporary) = named(dir)?;
             file.write_all(report)?;
-            file.persist(path).map(drop).map_err(|failed| failed.error)
+            temporary.persist(path).map_err(|failed| failed.error)
         }
     };
     whole().map_err(|error| at(path, &error))
@@ -1424,5 +1425,36 @@ mod tests {
         assert!(e.to_string().ends_with("2025-10-09 … a.curt: bad disk"), "{e}");
         assert_eq!(listing(dir.path()).len(), 1);
         assert_eq!(read(dir.path(), "2025-10-09 title a.curt"), "x_a 1\n");
+    }
+    #[test]
+    fn a_report_is_private_and_replaces_the_one_before() {
+        let dir = temp();
+        let path = dir.path().join("counts.json");
+        fs::write(&path, "a longer report\n").unwrap();
+        put(&path, b"a report\n").unwrap();
+        assert_eq!(read(dir.path(), "counts.json"), "a report\n");
+        assert_eq!(fs::metadata(&path).unwrap().mode() & 0o777, 0o600);
+        assert_eq!(listing(dir.path()).len(), 1);
+    }
+
+    /// `--summary-json /dev/stderr 2>log`, as root, once put a file in the place of `/dev/stderr`.
+    #[test]
+    fn a_report_to_a_link_goes_where_it_leads_and_the_link_stays() {
+        let dir = temp();
+        fs::write(dir.path().join("log"), "a message\n").unwrap();
+        let stderr = dir.path().join("stderr");
+        symlink("log", &stderr).unwrap();
+        put(&stderr, b"a report\n").unwrap();
+        assert!(fs::symlink_metadata(&stderr).unwrap().is_symlink());
+        assert_eq!(read(dir.path(), "log"), "a message\na report\n");
+    }
+
+    #[test]
+    fn a_report_that_cannot_be_written_is_an_error_that_says_where_and_no_more() {
+        let dir = temp();
+        let missing = dir.path().join("gone/counts.json");
+        let e = put(&missing, b"a report\n").unwrap_err();
+        assert_eq!(e.to_string(), format!("{}: No such file or directory (os error 2)", missing.display()));
+        assert_eq!(put(dir.path(), b"a report\n").unwrap_err().kind(), ErrorKind::IsADirectory);
     }
 }
