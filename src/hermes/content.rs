@@ -2,7 +2,7 @@
 //! (rulings, "Content, in this order"), and what the reasoning columns say.
 
 use super::session::Cell;
-use crate::json::canon::canonical;
+use crate::json::canon::document;
 use crate::json::raw::{Kind, Raw};
 use crate::json::text::{Text, is_blank};
 use crate::json::write::{Layout, Writer};
@@ -71,18 +71,6 @@ fn clean(cell: Cell<'_>) -> Cow<'_, [u8]> {
         Kind::Object => Cow::Owned(String::from_utf8_lossy(&cell.text()).into_owned().into_bytes()),
         _ => cell.text(),
     }
-}
-
-/// The canonical form of text that is a JSON object or array; `None` for other text, and where
-/// re-serialising would lose something.
-fn document(text: &[u8]) -> Option<Vec<u8>> {
-    let first = text.iter().find(|b| !matches!(b, b' ' | b'\t' | b'\n' | b'\r'))?;
-    if !matches!(first, b'{' | b'[') {
-        return None;
-    }
-    let mut out = Vec::with_capacity(text.len());
-    canonical(Raw::parse(text).ok()?, &mut out).ok()?;
-    Some(out)
 }
 
 /// What a payload behind the sentinel says; `None` when Python did not write it.

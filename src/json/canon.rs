@@ -2,6 +2,7 @@
 //! twice.
 
 use super::raw::{Raw, Tokens};
+use super::tape::{self, Quick};
 use super::write::escape_into;
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -47,6 +48,26 @@ pub fn canonical(value: Raw<'_>, out: &mut Vec<u8>) -> Result<(), Lossy> {
 
 /// How keys and scalars are written.
 type WriteToken = fn(&[u8], &mut Vec<u8>) -> Result<(), Lossy>;
+
+/// The canonical form of `text` if it is an object or array; `None` if it is anything else, or if
+/// re-serialising it would lose something.
+pub fn document(text: &[u8]) -> Option<Vec<u8>> {
+    let first = text.iter().find(|b| !matches!(b, b' ' | b'\t' | b'\n' | b'\r'))?;
+    if !matches!(first, b'{' | b'[') {
+        return None;
+    }
+    let mut out = Vec::with_capacity(text.len());
+    // The tape is 1.3 to 2.8 times as fast (benches/README), and takes as much memory again.
+    let quick = if text.len() <= SMALL { tape::canonical(text, &mut out) } else { Quick::Unsure };
+    match quick {
+        Quick::Written => Some(out),
+        Quick::DuplicateKey => None,
+        Quick::Unsure => canonical(Raw::parse(text).ok()?, &mut out).ok().map(|()| out),
+    }
+}
+
+/// Documents up to this many bytes are put on simd-json's tape.
+const SMALL: usize = 1 << 20;
 
 /// A token as it stands.
 fn copy(token: &[u8], out: &mut Vec<u8>) -> Result<(), Lossy> {
@@ -124,10 +145,10 @@ impl<'a> Tree<'a> {
     /// A complete object: of members with one key the last stays, at the place of the first.
     fn settle(&mut self, object: u32) {
         let Some(children) = self.nodes.get(object as usize).map(|node| &node.children) else { return };
-        let mut seen: HashMap<Cow<'_, [u8]>, usize> = HashMap::with_capacity(children.len());
+        let mut seen = Seen::of(children.len());
         let mut kept: Vec<u32> = Vec::with_capacity(children.len());
         for child in children {
-            let place = *seen.entry(self.key(*child)).or_insert(kept.len());
+            let place = seen.place(self.key(*child), kept.len());
             match kept.get_mut(place) {
                 Some(first) => *first = *child,
                 None => kept.push(*child),
@@ -190,6 +211,33 @@ impl<'a> Tree<'a> {
     }
 }
 
+/// The keys of an object so far and their places. Most objects are too small for a table.
+enum Seen<'a> {
+    Few(Vec<Cow<'a, [u8]>>),
+    Many(HashMap<Cow<'a, [u8]>, usize>),
+}
+
+impl<'a> Seen<'a> {
+    fn of(members: usize) -> Self {
+        if members <= 16 {
+            Seen::Few(Vec::with_capacity(members))
+        } else {
+            Seen::Many(HashMap::with_capacity(members))
+        }
+    }
+
+    /// Where `key` was first, or `next` if it is new.
+    fn place(&mut self, key: Cow<'a, [u8]>, next: usize) -> usize {
+        match self {
+            Seen::Few(keys) => keys.iter().position(|known| *known == key).unwrap_or_else(|| {
+                keys.push(key);
+                next
+            }),
+            Seen::Many(keys) => *keys.entry(key).or_insert(next),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -229,6 +277,56 @@ mod tests {
             r#"{"a":{"c":"\ud83d"},"b":{"\u0078":2.0}}"#
         );
         assert_eq!(resolved(r#"[{"a":1},{"a":1}]"#), None);
+    }
+
+    fn exact(text: &str) -> Option<String> {
+        let value =
+            Raw::parse(text.as_bytes()).ok().filter(|v| matches!(v.bytes().first(), Some(b'{' | b'[')))?;
+        let mut out = Vec::new();
+        canonical(value, &mut out).ok().map(|()| String::from_utf8(out).unwrap())
+    }
+
+    fn quick(text: &str) -> Option<String> {
+        document(text.as_bytes()).map(|out| String::from_utf8(out).unwrap())
+    }
+
+    #[test]
+    fn what_the_tape_cannot_hold_goes_the_exact_way() {
+        for text in [
+            "[0,-0]",
+            "[1.0,1e5,0.10]",
+            "[18446744073709551616,12345678901234567890123]",
+            "[1e400]",
+            r#"["\ud83d"]"#,
+            r#"{"a":1,"\u0061":2}"#,
+            "[01]",
+            "[1,]",
+            "[NaN]",
+            "[\"\u{1}\"]",
+            "  {\"b\":[],\"a\":{}}\n",
+            "{\"\":0,\"\u{10000}\":1,\"\u{ffff}\":2}",
+            "",
+            "3",
+        ] {
+            assert_eq!(quick(text), exact(text), "{text}");
+        }
+    }
+
+    proptest::proptest! {
+        /// The fast path never says anything else than the exact one.
+        #[test]
+        fn the_tape_agrees_with_the_exact_way(
+            text in r#"[\[{][\[\]{}:,"\\\\ a-cu0-9.eE+-]{0,24}"#,
+            parts in proptest::collection::vec(
+                proptest::sample::select(&[r#""a":"#, r#""b":"#, r#""\u0061":"#, "{", "}", "[", "]", ",", "1", "-0", "0",
+                    "1.50", "1e9", "\"x\\ny\"", "\"\\ud800\"", "null", "true", " ", "18446744073709551615", "-9223372036854775808"][..]),
+                0..24),
+        ) {
+            proptest::prop_assert_eq!(quick(&text), exact(&text));
+            for text in [format!("[{}]", parts.concat()), format!("{{{}}}", parts.concat()), parts.concat()] {
+                proptest::prop_assert_eq!(quick(&text), exact(&text), "{}", text);
+            }
+        }
     }
 
     #[test]

@@ -8,5 +8,6 @@ pub mod raw;
 pub mod scan;
 pub mod short;
 pub mod skip;
+mod tape;
 pub mod text;
 pub mod write;

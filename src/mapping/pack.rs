@@ -3,6 +3,7 @@
 use super::counts::{Count, Counts};
 use super::hermes_to_curt::{Conversation, Options};
 use super::output::Output;
+use crate::curt::bodies::Bodies;
 use crate::curt::check::Checker;
 use crate::curt::name::Name;
 use crate::hermes::session::Session;
@@ -94,21 +95,8 @@ fn known(row: &[u8]) -> Result<Raw<'_>, String> {
 
 /// Whose file this is, for [`Folder`](crate::stream::place::Folder): that of an accepted body.
 pub fn whose(file: &mut dyn io::Read) -> io::Result<Option<Identity>> {
-    let mut checker = Checker::new().with_header();
-    let mut block = vec![0; 64 * 1024];
-    loop {
-        match file.read(&mut block) {
-            Ok(0) => break,
-            Ok(n) => {
-                if checker.feed(block.get(..n).unwrap_or_default()).is_err() {
-                    return Ok(None);
-                }
-            }
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(checker.finish().ok().map(|header| Identity {
+    let judged = Bodies::one(file).with_header().next()?;
+    Ok(judged.and_then(|judged| judged.verdict.ok()).map(|header| Identity {
         id: Raw::known(&header.id).text().unwrap_or_default().into_owned(),
         updated: Some(header.updated_at),
     }))
