@@ -148,6 +148,8 @@ fn connection(file: &Path, mode: &str, flags: OpenFlags) -> Result<Connection, E
     let flags = flags | OpenFlags::SQLITE_OPEN_URI | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let conn = Connection::open_with_flags(uri(file, mode), flags)?;
     conn.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
+    // A store that was once ANALYZEd would have each statement planned anew for each session.
+    conn.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     conn.busy_timeout(PATIENCE)?;
     // What is sorted is not to lie in a temporary directory.
     conn.pragma_update(None, "temp_store", "MEMORY")?;
