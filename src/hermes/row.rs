@@ -12,7 +12,7 @@
 //! lists is the order of the fields. A column the store lacks and a NULL are left out.
 //!
 //! `withheld` names the columns off the list that hold something, in byte order. SQL is asked for
-//! `IS NOT NULL` alone. A column with a DEFAULT is not asked: it holds something in every row, so that
+//! `IS NULL` alone. A column with a DEFAULT is not asked: it holds something in every row, so that
 //! it does says nothing about this one (`expiry_finalized`, `compression_fallback_streak`). Nor is
 //! `messages.session_id`, which is the `id` of the row around it. All others are named, identifiers
 //! and plumbing alike: deciding which is which would need a list of every schema to come.
@@ -29,7 +29,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
 use crate::json::raw::Raw;
-use crate::json::write::{Layout, Writer, escape_into};
+use crate::json::write::{Layout, Writer, escape_str_into, real_into};
 
 /// One cell, borrowed from wherever the row stands.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -117,8 +117,9 @@ pub struct Declared {
     pub has_default: bool,
 }
 
-/// What to ask of one table of one store, and how its answer is laid out: the values of `columns`,
-/// then (messages of newer stores) whether the row is `model_only`, then a flag for each of `withheld`.
+/// What to ask of one table of one store, and how its answer is laid out: the values of `columns`;
+/// then (messages of newer stores) whether the row is `model_only`, 1 or not; then an integer for each
+/// [`FLAGS`] of `withheld`, bit 0 for the first, set when there is something.
 #[derive(Debug, Default)]
 pub struct Shape {
     /// Read as values, in the order of the row.
@@ -128,6 +129,9 @@ pub struct Shape {
     /// Asked for as flags, in byte order.
     pub withheld: Vec<String>,
 }
+
+/// As many as an integer of SQLite holds without its sign.
+pub const FLAGS: usize = 63;
 
 impl Shape {
     /// The shape of a table that has the columns `declared`, read by the list `allowed`.
@@ -178,7 +182,7 @@ pub fn open_session<'r, E>(
         real(out, newest);
     }
     flags(out, shape, &cell)?;
-    names(out, "malformed", &mut malformed);
+    write_malformed(out, &mut malformed);
     key(out, "messages");
     out.push(b'[');
     Ok(())
@@ -197,7 +201,7 @@ pub fn object<'r, E>(
     let mut malformed = Vec::new();
     columns(out, &shape.columns, &mut malformed, &cell)?;
     flags(out, shape, &cell)?;
-    names(out, "malformed", &mut malformed);
+    write_malformed(out, &mut malformed);
     // Every member brings its comma; the first one's place is the brace's.
     match out.get_mut(start) {
         Some(comma) => *comma = b'{',
@@ -215,7 +219,7 @@ fn columns<'r, E>(
 ) -> Result<(), E> {
     for (at, column) in columns.iter().enumerate() {
         let cell = cell(at)?;
-        if cell != Cell::Null {
+        if !matches!(cell, Cell::Null) {
             out.extend_from_slice(column.key.as_bytes());
             if !value(out, column.kind, cell) {
                 malformed.push(column.name);
@@ -230,43 +234,66 @@ fn flags<'r, E>(
     shape: &Shape,
     cell: &impl Fn(usize) -> Result<Cell<'r>, E>,
 ) -> Result<(), E> {
-    let is_set = |at| Ok(matches!(cell(at)?, Cell::Integer(1)));
     let mut at = shape.columns.len();
     if shape.model_only {
-        if is_set(at)? {
-            key(out, "model_only");
-            out.extend_from_slice(b"true");
+        if matches!(cell(at)?, Cell::Integer(1)) {
+            out.extend_from_slice(b",\"model_only\":true");
         }
         at += 1;
     }
-    let mut withheld = Vec::new();
-    for (at, name) in (at..).zip(&shape.withheld) {
-        if is_set(at)? {
-            withheld.push(name.as_str());
+    let mut list = List::new("withheld");
+    for (at, names) in (at..).zip(shape.withheld.chunks(FLAGS)) {
+        let Cell::Integer(flags) = cell(at)? else { continue };
+        for (bit, name) in names.iter().enumerate() {
+            if flags >> bit & 1 == 1 {
+                list.push(out, name);
+            }
         }
     }
-    names(out, "withheld", &mut withheld);
+    list.close(out);
     Ok(())
 }
 
-/// A sorted array of names; none: nothing.
-fn names(out: &mut Vec<u8>, member: &str, names: &mut [&str]) {
-    names.sort_unstable();
-    for (at, name) in names.iter().enumerate() {
-        if at == 0 {
-            key(out, member);
+/// A member that is an array of names, and is not there without any.
+struct List {
+    member: &'static str,
+    is_open: bool,
+}
+
+impl List {
+    fn new(member: &'static str) -> List {
+        List { member, is_open: false }
+    }
+
+    fn push(&mut self, out: &mut Vec<u8>, name: &str) {
+        if std::mem::replace(&mut self.is_open, true) {
+            out.push(b',');
+        } else {
+            key(out, self.member);
+            out.push(b'[');
         }
-        out.push(if at == 0 { b'[' } else { b',' });
-        escape_into(out, name.as_bytes());
+        escape_str_into(out, name);
     }
-    if !names.is_empty() {
-        out.push(b']');
+
+    fn close(self, out: &mut Vec<u8>) {
+        if self.is_open {
+            out.push(b']');
+        }
     }
+}
+
+fn write_malformed(out: &mut Vec<u8>, names: &mut [&str]) {
+    names.sort_unstable();
+    let mut list = List::new("malformed");
+    for name in names {
+        list.push(out, name);
+    }
+    list.close(out);
 }
 
 fn key(out: &mut Vec<u8>, name: &str) {
     out.push(b',');
-    escape_into(out, name.as_bytes());
+    escape_str_into(out, name);
     out.push(b':');
 }
 
@@ -298,15 +325,16 @@ fn string(out: &mut Vec<u8>, kind: Kind, bytes: &[u8]) -> bool {
         one_line(out, json);
         return true;
     }
-    let is_text = std::str::from_utf8(bytes).is_ok();
-    if is_text {
-        escape_into(out, bytes);
-    } else {
-        out.extend_from_slice(b"{\"base64\":\"");
-        out.extend_from_slice(STANDARD.encode(bytes).as_bytes());
-        out.extend_from_slice(b"\"}");
+    let text = std::str::from_utf8(bytes);
+    match text {
+        Ok(text) => escape_str_into(out, text),
+        Err(_) => {
+            out.extend_from_slice(b"{\"base64\":\"");
+            out.extend_from_slice(STANDARD.encode(bytes).as_bytes());
+            out.extend_from_slice(b"\"}");
+        }
     }
-    is_text
+    text.is_ok()
 }
 
 /// A record is a line: white space goes where it would break one. Else the text stays as stored.
@@ -319,18 +347,23 @@ fn one_line(out: &mut Vec<u8>, json: Raw<'_>) {
 }
 
 fn integer(out: &mut Vec<u8>, n: i64) {
-    // Writing to a Vec cannot fail.
-    let _ = write!(out, "{n}");
+    match n {
+        // Nearly all: flags.
+        0 => out.push(b'0'),
+        1 => out.push(b'1'),
+        // Writing to a Vec cannot fail.
+        _ => drop(write!(out, "{n}")),
+    }
 }
 
-/// The shortest text that reads back as `n`, always with a point or an exponent; what JSON cannot say
-/// is a number that every reader takes for infinite.
+/// As SQLite's own shell and `serde_json` write it; what JSON cannot say is a number that every reader
+/// takes for infinite.
 fn real(out: &mut Vec<u8>, n: f64) {
-    let _ = match n {
-        f64::INFINITY => out.write_all(b"1e999"),
-        f64::NEG_INFINITY => out.write_all(b"-1e999"),
-        _ => write!(out, "{n:?}"),
-    };
+    match n {
+        f64::INFINITY => out.extend_from_slice(b"1e999"),
+        f64::NEG_INFINITY => out.extend_from_slice(b"-1e999"),
+        _ => real_into(out, n),
+    }
 }
 
 #[cfg(test)]
@@ -349,14 +382,16 @@ mod tests {
         let shape = Shape::new(MESSAGE, &declared(&names));
         let by_name = |at: usize| match shape.columns.get(at) {
             Some(column) => cells.iter().find(|(n, _)| *n == column.name).unwrap().1,
-            None => {
-                let name = &shape.withheld[at - shape.columns.len()];
-                Cell::Integer(i64::from(flags.iter().find(|(n, _)| n == name).unwrap().1))
-            }
+            None => Cell::Integer(flag_bits(&shape, flags)),
         };
         let mut out = Vec::new();
         let Ok(()) = object(&mut out, &shape, |at| Ok::<_, Infallible>(by_name(at)));
         String::from_utf8(out).unwrap()
+    }
+
+    fn flag_bits(shape: &Shape, flags: &[(&str, bool)]) -> i64 {
+        let is_set = |name: &String| flags.iter().any(|(n, set)| n == name && *set);
+        shape.withheld.iter().map(is_set).rev().fold(0, |bits, set| bits << 1 | i64::from(set))
     }
 
     fn cell(column: &'static str, cell: Cell<'static>) -> String {
@@ -369,7 +404,7 @@ mod tests {
         assert_eq!(cell("role", Cell::Text(b"user")), r#"{"role":"user"}"#);
         assert_eq!(cell("timestamp", Cell::Real(1_790_000_000.0)), r#"{"timestamp":1790000000.0}"#);
         assert_eq!(cell("timestamp", Cell::Real(0.1 + 0.2)), r#"{"timestamp":0.30000000000000004}"#);
-        assert_eq!(cell("timestamp", Cell::Real(8.4e252)), r#"{"timestamp":8.4e252}"#);
+        assert_eq!(cell("timestamp", Cell::Real(8.4e252)), r#"{"timestamp":8.4e+252}"#);
         assert_eq!(cell("timestamp", Cell::Real(5e-324)), r#"{"timestamp":5e-324}"#);
         assert_eq!(cell("timestamp", Cell::Integer(1_790_000_000)), r#"{"timestamp":1790000000}"#);
         assert_eq!(cell("content", Cell::Text(b"")), r#"{"content":""}"#);
@@ -480,6 +515,16 @@ mod tests {
             open(Store::default(), b""),
             r#"{"runtime":"hermes","id":"s1","title":"t","started_at":1.0,"withheld":["user_id"],"malformed":["title"],"messages":["#
         );
+    }
+
+    #[test]
+    fn more_flags_than_an_integer_has_bits() {
+        let columns: Vec<String> = (0..130).map(|n| format!("x{n:03}")).collect();
+        let shape = Shape::new(USAGE, &declared(&columns.iter().map(String::as_str).collect::<Vec<_>>()));
+        let bits = [1 << 62 | 1, 1 << 1, 1 << 3];
+        let mut out = Vec::new();
+        let Ok(()) = object(&mut out, &shape, |at| Ok::<_, Infallible>(Cell::Integer(bits[at])));
+        assert_eq!(out, br#"{"withheld":["x000","x062","x064","x129"]}"#);
     }
 
     #[test]

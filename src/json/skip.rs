@@ -53,7 +53,7 @@ pub fn string(bytes: &[u8], escape: &mut Escape) -> (usize, Stop) {
 }
 
 /// How many bytes stand before the first quote, backslash or control character.
-fn plain(bytes: &[u8]) -> usize {
+pub(super) fn plain(bytes: &[u8]) -> usize {
     // Most strings are names, and most escapes of a text lie close together: a few words first.
     const NEAR: usize = 64;
     let near = bytes.get(..NEAR).unwrap_or(bytes);

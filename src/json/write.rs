@@ -5,6 +5,7 @@
 //! program wrote is the token the next one would write, and can be copied.
 
 use super::raw::{Kind, Raw, Tokens};
+use super::skip;
 use super::text::Text;
 
 /// How a value is laid out.
@@ -22,6 +23,13 @@ pub enum Layout {
 pub fn escape_into(out: &mut Vec<u8>, text: &[u8]) {
     out.push(b'"');
     escape_inside(out, text);
+    out.push(b'"');
+}
+
+/// The same for what is known to be UTF-8.
+pub fn escape_str_into(out: &mut Vec<u8>, text: &str) {
+    out.push(b'"');
+    escape_clean(out, text.as_bytes());
     out.push(b'"');
 }
 
@@ -50,6 +58,12 @@ pub fn escape_inside(out: &mut Vec<u8>, text: &[u8]) {
     }
 }
 
+/// Append a finite number, always with a point or an exponent: the shortest text that reads back as it.
+pub fn real_into(out: &mut Vec<u8>, n: f64) {
+    // Writing to a Vec cannot fail.
+    let _ = serde_json::to_writer(out, &n);
+}
+
 /// (valid front, invalid part, rest) of the first fault; `None` when there is none.
 fn split_invalid(text: &[u8]) -> Option<(&[u8], &[u8], &[u8])> {
     let error = std::str::from_utf8(text).err()?;
@@ -68,33 +82,33 @@ fn surrogate(bad: &[u8], after: &[u8]) -> Option<u32> {
     }
 }
 
-/// Valid UTF-8: copy runs that need no escape, a block of 32 at a time where nothing does.
+/// Valid UTF-8: runs that need no escape are copied as they are found.
 fn escape_clean(out: &mut Vec<u8>, text: &[u8]) {
-    let needs = |b: u8| b < 0x20 || b == b'"' || b == b'\\';
     out.reserve(text.len() + 2);
-    for block in text.chunks(32) {
-        // Without an early exit the compiler turns this into vector compares.
-        if !block.iter().fold(false, |any, b| any | needs(*b)) {
-            out.extend_from_slice(block);
-            continue;
-        }
-        for &byte in block {
-            match byte {
-                b'"' => out.extend_from_slice(b"\\\""),
-                b'\\' => out.extend_from_slice(b"\\\\"),
-                b'\n' => out.extend_from_slice(b"\\n"),
-                b'\r' => out.extend_from_slice(b"\\r"),
-                b'\t' => out.extend_from_slice(b"\\t"),
-                0x08 => out.extend_from_slice(b"\\b"),
-                0x0C => out.extend_from_slice(b"\\f"),
-                0..0x20 => {
-                    let hex = |n: u8| if n < 10 { b'0' + n } else { b'a' + n - 10 };
-                    out.extend_from_slice(&[b'\\', b'u', b'0', b'0', hex(byte >> 4), hex(byte & 15)]);
-                }
-                _ => out.push(byte),
-            }
-        }
+    let mut rest = text;
+    while let Some((plain, tail)) = rest.split_at_checked(skip::plain(rest)) {
+        out.extend_from_slice(plain);
+        let [byte, after @ ..] = tail else { break };
+        escape_byte(out, *byte);
+        rest = after;
     }
+}
+
+/// A quote, a backslash or a control character.
+fn escape_byte(out: &mut Vec<u8>, byte: u8) {
+    let letter = match byte {
+        b'"' | b'\\' => byte,
+        b'\n' => b'n',
+        b'\r' => b'r',
+        b'\t' => b't',
+        0x08 => b'b',
+        0x0C => b'f',
+        _ => {
+            let hex = |n: u8| if n < 10 { b'0' + n } else { b'a' + n - 10 };
+            return out.extend_from_slice(&[b'\\', b'u', b'0', b'0', hex(byte >> 4), hex(byte & 15)]);
+        }
+    };
+    out.extend_from_slice(&[b'\\', letter]);
 }
 
 /// Builds one value in a buffer. The caller keeps the grammar: a key before each member's value,

@@ -19,7 +19,7 @@ use rusqlite::{Connection, ErrorCode, Row, params};
 pub use open::How;
 use open::Opened;
 
-use super::row::{self, Cell, Declared, MESSAGE, SESSION, Shape, USAGE};
+use super::row::{self, Cell, Declared, FLAGS, MESSAGE, SESSION, Shape, USAGE};
 
 /// Row text to read before it is written. Most sessions are shorter.
 const PAGE: usize = 1 << 20;
@@ -34,8 +34,10 @@ const REQUIRED: [(&str, &[&str]); 2] = [
     ),
 ];
 
-/// A message time that can be trusted; as [`crate::time::in_window`] has it.
-const TRUSTED: &str = "typeof(timestamp) IN ('integer', 'real') AND timestamp BETWEEN 0 AND 4200000000";
+/// A message time that can be trusted; as [`crate::time::in_window`] has it, because text and bytes
+/// are more than any number to SQLite. The `+` keeps their column from turning them into numbers, and
+/// SQLite from looking for the window in the index of each session apart.
+const TRUSTED: &str = "+timestamp BETWEEN 0 AND 4200000000";
 
 /// Why a store, or one session of it, could not be read. Never says anything of its content.
 #[derive(Debug)]
@@ -334,7 +336,11 @@ impl Store {
     }
 
     fn hold(&self) -> rusqlite::Result<()> {
-        if self.opened.conn.is_autocommit() { self.opened.conn.execute_batch("BEGIN") } else { Ok(()) }
+        if self.opened.takes_locks() && self.opened.conn.is_autocommit() {
+            self.opened.conn.execute_batch("BEGIN")
+        } else {
+            Ok(())
+        }
     }
 
     /// Nothing was written: what a transaction of ours ends with makes no difference, not even an error.
@@ -501,13 +507,20 @@ fn asked(shape: &Shape) -> String {
     if shape.model_only {
         // JSON true and nothing else (rulings, "Counts"); bytes and text that is no JSON are not true.
         asked.push(
-            "CASE WHEN typeof(t.display_metadata) = 'text' AND json_valid(t.display_metadata)
+            "CASE WHEN t.display_metadata IS NULL THEN 0
+             WHEN typeof(t.display_metadata) = 'text' AND json_valid(t.display_metadata)
              THEN json_type(t.display_metadata, '$.model_only') IS 'true' ELSE 0 END"
                 .to_owned(),
         );
     }
-    asked
-        .extend(shape.withheld.iter().map(|name| format!("t.\"{}\" IS NOT NULL", name.replace('"', "\"\""))));
+    asked.extend(shape.withheld.chunks(FLAGS).map(|names| {
+        // As a condition, and not as a value, SQLite answers IS NULL without reading the cell.
+        let flag = |(bit, name): (u32, &String)| {
+            let name = name.replace('"', "\"\"");
+            format!("CASE WHEN t.\"{name}\" IS NULL THEN 0 ELSE {} END", 1_i64 << bit)
+        };
+        (0..).zip(names).map(flag).collect::<Vec<_>>().join(" + ")
+    }));
     asked.join(", ")
 }
 
@@ -822,7 +835,7 @@ mod tests {
         ] {
             let statement = store.opened.conn.prepare(sql).unwrap();
             for column in statement.column_names() {
-                let is_flag = column.ends_with("IS NOT NULL") || column.starts_with("CASE WHEN");
+                let is_flag = column.contains("IS NULL THEN 0") || column.starts_with("CASE WHEN");
                 assert!(is_flag || allowed.iter().any(|c| c.name == column), "{column}");
             }
         }

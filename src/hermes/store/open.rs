@@ -7,8 +7,9 @@
 //! is right.
 
 use std::fs::{self, File, Metadata};
-use std::io::{self, Read};
+use std::io;
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
@@ -51,7 +52,9 @@ enum Way {
 pub(super) struct Opened {
     pub(super) conn: Connection,
     way: Way,
-    /// The main file before it was opened.
+    /// The main file, and what it was before SQLite opened it. Closing it ends the POSIX locks of this
+    /// process, SQLite's among them, so it stays open as long as they may be needed.
+    main: File,
     stamp: Stamp,
     /// With links resolved: SQLite looks for sidecars beside what they lead to.
     file: PathBuf,
@@ -81,9 +84,10 @@ impl Opened {
     /// Open by the first way that works. `is_live`: it was seen to change.
     fn by_first_of(file: PathBuf, how: How, is_live: bool) -> Result<Opened, Error> {
         // Before the look at the sidecars: a writer that began earlier shows there, a later one here.
-        let stamp = Stamp::of(&file)?;
+        let main = File::open(&file)?;
+        let stamp = Stamp::of(&main)?;
         let ways = match how {
-            How::Careful => ways(Files::look(&file)?, is_live),
+            How::Careful => ways(Files::look(&file, &stamp)?, is_live),
             How::Immutable if is_live => return Err(Error::Changed),
             How::Immutable => &[Way::Immutable],
             How::Copy => &[Way::Copy],
@@ -91,7 +95,7 @@ impl Opened {
         let mut tried = None;
         for &way in ways {
             match by(way, &file) {
-                Ok((conn, _copy)) => return Ok(Opened { conn, way, stamp, file, how, _copy }),
+                Ok((conn, _copy)) => return Ok(Opened { conn, way, main, stamp, file, how, _copy }),
                 Err(error) if is_of_access(&error) => tried = Some(error),
                 Err(error) => return Err(error),
             }
@@ -103,10 +107,15 @@ impl Opened {
     /// [again](Opened::again): the file changed under it, or SQLite lost its way to it.
     pub(super) fn is_spoiled(&self, failed: Option<&Error>) -> io::Result<bool> {
         Ok(match self.way {
-            Way::Immutable => Stamp::of(&self.file)? != self.stamp,
+            Way::Immutable => Stamp::of(&self.main)? != self.stamp,
             Way::Shared => failed.is_some_and(is_of_access),
             Way::Copy => false,
         })
+    }
+
+    /// Whether readers and writers meet here at all.
+    pub(super) fn takes_locks(&self) -> bool {
+        self.way == Way::Shared
     }
 
     /// By another way: not immutable a second time, and a copy where sharing failed, so this ends.
@@ -194,7 +203,7 @@ fn private_copy(file: &Path) -> Result<(Connection, Option<TempDir>), Error> {
 /// Copy a store; whether nobody wrote it meanwhile.
 fn copy_at_rest(file: &Path, to: &Path) -> io::Result<bool> {
     let parts = ["", "-wal", "-journal"];
-    let stamps = || parts.map(|part| Stamp::of(&beside(file, part)).ok());
+    let stamps = || parts.map(|part| File::open(beside(file, part)).and_then(|part| Stamp::of(&part)).ok());
     let before = stamps();
     for part in parts {
         match File::open(beside(file, part)) {
@@ -217,16 +226,14 @@ fn beside(file: &Path, suffix: &str) -> PathBuf {
 /// changes can fall into one tick of the file system's clock. There stand the change counter of a
 /// database, the salts of a WAL, the page count of a journal.
 #[derive(Debug, PartialEq, Eq)]
-struct Stamp(u64, Option<SystemTime>, Vec<u8>);
+struct Stamp(u64, Option<SystemTime>, [u8; 32]);
 
 impl Stamp {
-    /// Opens and closes the file, and with that ends the POSIX locks that this process has on it: not
-    /// for a file that is open to be shared.
-    fn of(file: &Path) -> io::Result<Stamp> {
-        let file = File::open(file)?;
+    fn of(file: &File) -> io::Result<Stamp> {
         let found = file.metadata()?;
-        let mut head = Vec::new();
-        file.take(32).read_to_end(&mut head)?;
+        let mut head = [0; 32];
+        // Of a shorter file as much as there is.
+        let _ = file.read_at(&mut head, 0)?;
         Ok(Stamp(found.len(), found.modified().ok(), head))
     }
 }
@@ -244,21 +251,19 @@ struct Files {
 }
 
 impl Files {
-    fn look(file: &Path) -> io::Result<Files> {
+    fn look(file: &Path, main: &Stamp) -> io::Result<Files> {
         let find = |suffix| match fs::metadata(beside(file, suffix)) {
             Ok(found) => Ok(Some(found)),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(error),
         };
         let len = |found: Option<Metadata>| found.map(|found| found.len());
-        // Bytes 18 and 19 are the file format versions, 2 for WAL (sqlite.org/fileformat.html, 1.3).
-        let mut header = Vec::new();
-        File::open(file)?.take(20).read_to_end(&mut header)?;
         Ok(Files {
             wal: len(find("-wal")?),
             journal: len(find("-journal")?),
             has_shm: find("-shm")?.is_some(),
-            is_wal: header.len() == 20 && header.ends_with(&[2, 2]),
+            // The file format versions, 2 for WAL (sqlite.org/fileformat.html, 1.3).
+            is_wal: main.2.get(18..20) == Some(&[2, 2]),
         })
     }
 }
