@@ -392,12 +392,12 @@ fn no_identifier_gets_out_anywhere() {
              curt-pack -v -o curt --print --summary-json sums rows; cat sums
              cat curt/*.curt; find curt; curt-check -v curt/*.curt; curt-name curt/*.curt
              curt2cc -v -o cc --print --summary-json sums curt/*.curt; cat sums
-             cat cc/*; find cc; cc-chain-check -vW cc/*
+             cat cc/*; find cc; cc-chain-check -v cc/*
              curt-hermes state.db -o front; curt-hermes --emit-cc-jsonl curt -o front-cc; cat front/* front-cc/*",
         )
         .status(0);
-        assert!(everything.stdout.len() > 50_000 || dir.names().len() > 5, "it ran");
         let text = String::from_utf8_lossy(&everything.stdout);
+        assert!(text.contains("curt-hermes: converted ") && text.contains(".jsonl: ok: "), "it ran");
         let leaks: Vec<_> = text.lines().filter(|line| line.contains(CANARY)).collect();
         assert!(leaks.is_empty(), "{leaks:?}");
         let store = Connection::open(dir.join("state.db")).unwrap();
