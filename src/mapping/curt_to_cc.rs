@@ -437,10 +437,8 @@ mod tests {
         let result = r#"{"id":"2","role":"tool","content":"r","timestamp":0,"toolCallId":"call_0"}"#;
         let (lines, counts) =
             emit(&format!(r#"{{"id":"c","messages":[{call},{result},{call},{result},{result}]}}"#));
-        let id_in = |line: &str, key: &str| {
-            let start = line.find(key).unwrap() + key.len();
-            line[start..].split('"').next().unwrap().to_owned()
-        };
+        let id_in =
+            |line: &str, key: &str| line.split_once(key).unwrap().1.split('"').next().unwrap().to_owned();
         let ids: Vec<_> = [
             (0, "tool_use\",\"id\":\""),
             (1, "tool_use_id\":\""),
