@@ -407,7 +407,7 @@ mod generated_files {
             (3, "\"sessionId\":\"s1\"", "\"sessionId\":\"s2\"", &[(3, OtherSession), (4, OtherSession)]),
             (3, "\"sessionId\":\"s1\",", "", &[(3, Session)]),
             (3, "\"sessionId\":\"s1\"", "\"sessionId\":null", &[(3, Session)]),
-            (3, "\"sessionId\":\"s1\"", "\"sessionId\":\"\"", &[(3, Session)]),
+            (3, "\"sessionId\":\"s1\"", "\"sessionId\":\"\"", &[(3, OtherSession), (4, OtherSession)]),
             // The rest of the envelope.
             (2, "\"isSidechain\":false", "\"isSidechain\":true", &[(2, Sidechain)]),
             (2, "\"isSidechain\":false", "\"isSidechain\":\"false\"", &[(2, Sidechain)]),
