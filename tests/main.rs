@@ -22,6 +22,8 @@ mod floors;
 mod help;
 #[cfg(feature = "sqlite")]
 mod hermes_dump;
+#[cfg(feature = "sqlite")]
+mod hermes_real;
 mod manual;
 #[cfg(feature = "sqlite")]
 mod pipes;
