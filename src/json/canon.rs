@@ -57,7 +57,7 @@ pub fn document(text: &[u8]) -> Option<Vec<u8>> {
         return None;
     }
     let mut out = Vec::with_capacity(text.len());
-    // The tape is 1.3 to 2.8 times as fast (benches/README), and takes as much memory again.
+    // The tape is 1.3 to 2.8 times as fast (benches/canon.rs), and takes as much memory again.
     let quick = if text.len() <= SMALL { tape::canonical(text, &mut out) } else { Quick::Unsure };
     match quick {
         Quick::Written => Some(out),
