@@ -45,6 +45,8 @@ fn python(release: &str, dir: &Dir, script: &str) -> Command {
         .env("PYTHONPATH", format!("{}:{}", release.display(), lib.display()))
         .env("HERMES_HOME", home.join(".hermes"))
         .env("HOME", home)
+        // Compiled once, not each time.
+        .env_remove("PYTHONDONTWRITEBYTECODE")
         .current_dir(dir);
     command
 }

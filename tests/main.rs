@@ -13,6 +13,8 @@ mod cc_chain_check;
 mod common;
 mod completions;
 mod curt_check;
+#[cfg(feature = "sqlite")]
+mod curt_hermes;
 mod curt_name;
 mod curt_pack;
 mod edge;

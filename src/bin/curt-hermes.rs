@@ -2,7 +2,7 @@
 
 use argh::{ArgsInfo, FromArgs};
 use curt_tools::curt::bodies::Bodies;
-use curt_tools::edge::argv::{Operand, Word};
+use curt_tools::edge::argv::{ByteSize, Operand, Word};
 use curt_tools::edge::progress::Progress;
 use curt_tools::edge::shell::{self, Buffer, Shell, Stop};
 use curt_tools::hermes::store::{Failure, How, Pick, Store};
@@ -11,9 +11,10 @@ use curt_tools::mapping::counts::{Count, EMIT, PACK};
 use curt_tools::mapping::emit::{self, Emitter};
 use curt_tools::mapping::pack::{self, Fault, Packer};
 use curt_tools::stream::deliver::{Target, Undelivered};
-use curt_tools::stream::operands::folder_of_bodies;
+use curt_tools::stream::operands::{Input, folder_of_bodies};
 use curt_tools::stream::place::Folder;
 use std::fmt::Display;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -44,6 +45,9 @@ struct Args {
     store: Option<Operand>,
 }
 
+/// The longest body that curt2cc takes when it is not told otherwise.
+const LARGEST: ByteSize = ByteSize::mib(1024);
+
 fn main() -> ExitCode {
     shell::main("curt-hermes", Buffer::Blocks, run)
 }
@@ -51,6 +55,12 @@ fn main() -> ExitCode {
 fn run(args: Args, shell: &mut Shell) -> Result<(), Stop> {
     let picks = !args.source.is_empty() || !args.session.is_empty() || args.sample.is_some() || args.stdout;
     match (&args.store, &args.emit_cc_jsonl) {
+        (Some(store), None) if store.0 == Path::new("-") => {
+            Err(Stop::usage("a store cannot be read from standard input"))
+        }
+        (Some(_), None) if args.stdout && args.output.is_some() => {
+            Err(Stop::usage("--stdout and --output exclude each other"))
+        }
         (Some(store), None) => export(&store.0, &args, shell),
         (None, Some(_)) if picks => Err(Stop::usage("--emit-cc-jsonl goes with --output alone")),
         (None, Some(path)) => emit(&path.0, &args, shell),
@@ -81,7 +91,10 @@ fn export(path: &Path, args: &Args, shell: &mut Shell) -> Result<(), Stop> {
         let place = format!("{}: session {session}", path.display());
         if let Err(Failure::Session(error)) = store.write(session, &mut row) {
             packer.counts.add(Count::Failed, 1);
-            shell.fault(&place, &error);
+            match error.is_of_session() {
+                true => shell.fault(&place, &error),
+                false => shell.trouble(&place, &error),
+            }
             continue;
         }
         let mut target = target(folder.as_mut(), shell);
@@ -105,37 +118,15 @@ fn export(path: &Path, args: &Args, shell: &mut Shell) -> Result<(), Stop> {
 
 /// Direction 2: `curt2cc -o DIR FILE…`.
 fn emit(path: &Path, args: &Args, shell: &mut Shell) -> Result<(), Stop> {
-    let (inputs, folder) =
-        match folder_of_bodies(path).and_then(|inputs| Ok((inputs, open(args, emit::whose)?))) {
-            Ok(found) => found,
-            Err(error) => return trouble(shell, &path.display(), &error),
-        };
-    let mut folder = Some(folder);
+    let opened = folder_of_bodies(path).and_then(|inputs| Ok((inputs, open(args, emit::whose)?)));
+    let (inputs, mut folder) = match opened {
+        Ok((inputs, folder)) => (inputs, Some(folder)),
+        Err(error) => return trouble(shell, &path.display(), &error),
+    };
     let mut emitter = Emitter::default();
     for input in inputs {
-        let judged = Bodies::of(&input).and_then(|bodies| {
-            let mut bodies = bodies.keeping();
-            Ok((bodies.next()?, bodies))
-        });
-        let bodies = match judged {
-            Err(error) => {
-                shell.trouble(&input, &error);
-                continue;
-            }
-            Ok((Some(judged), bodies)) => match judged.verdict {
-                Ok(_) => bodies,
-                Err(reason) => {
-                    emitter.counts.add(Count::Failed, 1);
-                    shell.fault(&input, &reason);
-                    continue;
-                }
-            },
-            Ok((None, _)) => continue,
-        };
-        match emitter.body(bodies.text(), &mut target(folder.as_mut(), shell)) {
-            Ok(_) => {}
-            Err(why @ Undelivered::Refused(_)) => shell.fault(&input, &why),
-            Err(why) => shell.trouble(&input, &why),
+        if let Err(error) = bodies(&input, &mut emitter, &mut folder, shell) {
+            shell.trouble(&input, &error);
         }
     }
     finish(folder, shell);
@@ -143,7 +134,30 @@ fn emit(path: &Path, args: &Args, shell: &mut Shell) -> Result<(), Stop> {
     Ok(())
 }
 
-fn open(args: &Args, whose: curt_tools::stream::place::Identify) -> std::io::Result<Folder> {
+fn bodies(
+    input: &Input,
+    emitter: &mut Emitter,
+    folder: &mut Option<Folder>,
+    shell: &mut Shell,
+) -> io::Result<()> {
+    let mut bodies = Bodies::of(input)?.limit(LARGEST.0).keeping();
+    while let Some(judged) = bodies.next()? {
+        let place = judged.line.map_or(input.to_string(), |line| format!("{input}:{line}"));
+        if let Err(reason) = judged.verdict {
+            emitter.counts.add(Count::Failed, 1);
+            shell.fault(&place, &reason);
+            continue;
+        }
+        match emitter.body(bodies.text(), &mut target(folder.as_mut(), shell)) {
+            Ok(_) => {}
+            Err(why @ Undelivered::Refused(_)) => shell.fault(&place, &why),
+            Err(why) => shell.trouble(&place, &why),
+        }
+    }
+    Ok(())
+}
+
+fn open(args: &Args, whose: curt_tools::stream::place::Identify) -> io::Result<Folder> {
     let dir = args.output.clone().map_or(PathBuf::from("."), PathBuf::from);
     Folder::open(&dir, whose)
 }

@@ -55,13 +55,14 @@ impl fmt::Display for Input {
     }
 }
 
-/// A file as the one input it is; a directory as the `.curt` files in it, by name.
+/// A file, or `-`, as the one input it is; a directory as the `.curt` files in it, by name.
 ///
 /// # Errors
 /// The path or the directory cannot be read.
 pub fn folder_of_bodies(path: &Path) -> io::Result<Vec<Input>> {
-    if !std::fs::metadata(path)?.is_dir() {
-        return Ok(vec![Input::File(path.to_owned())]);
+    let input = Input::from(path.to_owned());
+    if matches!(input, Input::Stdin) || !std::fs::metadata(path)?.is_dir() {
+        return Ok(vec![input]);
     }
     let mut files = Vec::new();
     for entry in std::fs::read_dir(path)? {
