@@ -7,6 +7,7 @@ use std::time::UNIX_EPOCH;
 
 use argh::{ArgsInfo, FromArgs};
 use curt_tools::edge::argv::{ByteSize, Operand, Word};
+use curt_tools::edge::progress::Progress;
 use curt_tools::edge::shell::{self, Buffer, Shell, Stop};
 use curt_tools::hermes::store::{Failure, Found, How, Pick, Store};
 use curt_tools::time::parse_since;
@@ -90,7 +91,9 @@ fn run(args: Args, shell: &mut Shell) -> Result<(), Stop> {
 }
 
 fn dump(store: &mut Store, found: &Found, path: &Path, quiet: bool, shell: &mut Shell) -> Result<(), Stop> {
-    for session in &found.sessions {
+    let progress = Progress::new(shell, "sessions");
+    let total = found.sessions.len() as u64;
+    for (done, session) in (1..).zip(&found.sessions) {
         let place = format_args!("{}: session {session}", path.display());
         match store.write(session, &mut shell.out) {
             Ok(()) => {}
@@ -99,7 +102,9 @@ fn dump(store: &mut Store, found: &Found, path: &Path, quiet: bool, shell: &mut 
             Err(Failure::Session(_)) if quiet => shell.negative(),
             Err(Failure::Session(error)) => shell.fault(&place, &error),
         }
+        progress.set(done, Some(total));
     }
+    progress.finish();
     Ok(())
 }
 

@@ -514,10 +514,10 @@ fn asked(shape: &Shape) -> String {
         );
     }
     asked.extend(shape.withheld.chunks(FLAGS).map(|names| {
-        // As a condition, and not as a value, SQLite answers IS NULL without reading the cell.
+        // As a condition, and not as a value, SQLite answers IS NOT NULL without reading the cell.
         let flag = |(bit, name): (u32, &String)| {
             let name = name.replace('"', "\"\"");
-            format!("CASE WHEN t.\"{name}\" IS NULL THEN 0 ELSE {} END", 1_i64 << bit)
+            format!("CASE WHEN t.\"{name}\" IS NOT NULL THEN {} ELSE 0 END", 1_i64 << bit)
         };
         (0..).zip(names).map(flag).collect::<Vec<_>>().join(" + ")
     }));
@@ -835,7 +835,7 @@ mod tests {
         ] {
             let statement = store.opened.conn.prepare(sql).unwrap();
             for column in statement.column_names() {
-                let is_flag = column.contains("IS NULL THEN 0") || column.starts_with("CASE WHEN");
+                let is_flag = column.contains("IS NOT NULL THEN 1") || column.starts_with("CASE WHEN");
                 assert!(is_flag || allowed.iter().any(|c| c.name == column), "{column}");
             }
         }
