@@ -7,6 +7,6 @@ complete -c hermes-dump -l immutable -d 'nobody writes the store: take no lock, 
 complete -c hermes-dump -l copy -d 'read a private copy of the store'
 complete -c hermes-dump -l max-bytes -x -d 'leave out sessions with a message of more than N bytes (0: no bound but SQLite\'s, 10^9)'
 complete -c hermes-dump -s q -l quiet -d 'do not name sessions that cannot be read'
-complete -c hermes-dump -s v -l verbose -d 'name sessions that are missing and the number of their messages'
+complete -c hermes-dump -s v -l verbose -d 'name the ids that messages give for their session and no session has'
 complete -c hermes-dump -s h -l help -d 'display usage information'
 complete -c hermes-dump -s V -l version -d 'display the version'

@@ -194,6 +194,16 @@ fn a_target_that_is_no_directory_is_trouble() {
 }
 
 #[test]
+fn a_summary_goes_to_a_file_and_never_among_records() {
+    let dir = Dir::new("pack-summary");
+    let run = Cmd::new("curt-pack").args(["--summary-json", "-"]).dir(&dir).stdin("").run().status(2);
+    assert!(run.stderr.starts_with("curt-pack: --summary-json takes a file"), "{}", run.stderr);
+    assert!(dir.names().is_empty());
+    let run = Cmd::new("curt-pack").args(["--summary-json", "/dev/stderr"]).stdin("").run().status(0);
+    assert!(run.stderr.starts_with("{\"converted\":0,"), "{}", run.stderr);
+}
+
+#[test]
 fn messages_hold_no_content() {
     let secret = "DO-NOT-SHOW";
     let rows = row("s_1", r#","title":"DO-NOT-SHOW""#, secret)

@@ -3,7 +3,7 @@
 use argh::{ArgsInfo, FromArgs};
 use curt_tools::edge::argv::{ByteSize, Operand};
 use curt_tools::edge::progress::Progress;
-use curt_tools::edge::report::{Summary, print_path};
+use curt_tools::edge::report::{Summary, print_path, report_file};
 use curt_tools::edge::shell::{self, Buffer, Shell, Stop};
 use curt_tools::json::write::Layout;
 use curt_tools::mapping::counts::{Count, Counts, PACK};
@@ -69,6 +69,7 @@ fn run(args: Args, shell: &mut Shell) -> Result<(), Stop> {
     if args.output.is_none() && (args.print || args.force) {
         return Err(Stop::usage("--print and --force go with --output"));
     }
+    let summary_json = report_file(args.summary_json.as_ref())?;
     let mut folder = match args.output.as_ref().map(|dir| Folder::open(&dir.0, whose)).transpose() {
         Ok(folder) => folder,
         Err(error) => {
@@ -88,7 +89,10 @@ fn run(args: Args, shell: &mut Shell) -> Result<(), Stop> {
                 let mut lines = Lines::new(file, args.max_bytes.0);
                 while let Some(line) = next(&mut lines, &input, shell) {
                     row(line, &input, &mut packer, folder.as_mut(), &args, shell)?;
-                    progress.set(packer.counts.sessions(), None);
+                    // At the end of a pipe, the bar is the dump's.
+                    if matches!(input, Input::File(_)) {
+                        progress.set(packer.counts.sessions(), None);
+                    }
                 }
             }
             Ok((Err(error), input)) => shell.trouble(&input, &error),
@@ -100,7 +104,7 @@ fn run(args: Args, shell: &mut Shell) -> Result<(), Stop> {
         shell.trouble(&"", &error);
     }
     Summary { quiet: args.quiet, verbose: args.verbose }.tell(shell, &packer.counts.line(PACK));
-    if let Some(Err(error)) = args.summary_json.map(|file| put(&file.0, &packer.counts.json(PACK))) {
+    if let Some(Err(error)) = summary_json.map(|file| put(file, &packer.counts.json(PACK))) {
         shell.trouble(&"", &error);
     }
     Ok(())

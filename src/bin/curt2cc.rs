@@ -3,7 +3,7 @@
 use argh::{ArgsInfo, FromArgs};
 use curt_tools::curt::bodies::Bodies;
 use curt_tools::edge::argv::{ByteSize, Operand};
-use curt_tools::edge::report::{Summary, print_path};
+use curt_tools::edge::report::{Summary, print_path, report_file};
 use curt_tools::edge::shell::{self, Buffer, Shell, Stop};
 use curt_tools::mapping::counts::{Count, EMIT};
 use curt_tools::mapping::emit::{Emitter, whose};
@@ -53,6 +53,7 @@ fn run(args: Args, shell: &mut Shell) -> Result<(), Stop> {
     if args.output.is_none() && args.print {
         return Err(Stop::usage("--print goes with --output"));
     }
+    let summary_json = report_file(args.summary_json.as_ref())?;
     let mut folder = match args.output.as_ref().map(|dir| Folder::open(&dir.0, whose)).transpose() {
         Ok(folder) => folder,
         Err(error) => {
@@ -71,7 +72,7 @@ fn run(args: Args, shell: &mut Shell) -> Result<(), Stop> {
         shell.trouble(&"", &error);
     }
     Summary { quiet: args.quiet, verbose: args.verbose }.tell(shell, &emitter.counts.line(EMIT));
-    if let Some(Err(error)) = args.summary_json.map(|file| put(&file.0, &emitter.counts.json(EMIT))) {
+    if let Some(Err(error)) = summary_json.map(|file| put(file, &emitter.counts.json(EMIT))) {
         shell.trouble(&"", &error);
     }
     Ok(())

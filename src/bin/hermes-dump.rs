@@ -37,7 +37,7 @@ struct Args {
     /// do not name sessions that cannot be read
     #[argh(switch, short = 'q')]
     quiet: bool,
-    /// name sessions that are missing and the number of their messages
+    /// name the ids that messages give for their session and no session has
     #[argh(switch, short = 'v')]
     verbose: bool,
     /// the stores; $HERMES_HOME/state.db or ~/.hermes/state.db when none is given

@@ -1,5 +1,6 @@
 //! What a converter tells at its end, and the paths it wrote.
 
+use super::argv::Operand;
 use super::shell::{Shell, Stop};
 use std::io::Write;
 use std::os::unix::ffi::OsStrExt;
@@ -20,6 +21,16 @@ impl Summary {
         if !self.quiet && (self.verbose || shell.stderr_is_terminal()) {
             shell.say(&line);
         }
+    }
+}
+
+/// The file of `--summary-json FILE`. Stdout is for records, so `-` is none.
+pub fn report_file(file: Option<&Operand>) -> Result<Option<&Path>, Stop> {
+    match file {
+        Some(Operand(path)) if path == Path::new("-") => {
+            Err(Stop::usage("--summary-json takes a file, such as /dev/stderr"))
+        }
+        file => Ok(file.map(|file| file.0.as_path())),
     }
 }
 
