@@ -661,6 +661,29 @@ mod tests {
     }
 
     #[test]
+    fn half_a_commit_at_opening_is_no_damage() {
+        use std::sync::atomic::{AtomicBool, Ordering};
+        // Commits of many pages: the first of them tells that the others are coming.
+        let (_dir, path, agent) = store("PRAGMA synchronous = OFF");
+        let done = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            let done = &done;
+            scope.spawn(move || {
+                while !done.load(Ordering::Relaxed) {
+                    agent.execute_batch("BEGIN").unwrap();
+                    (0..40).for_each(|_| say(&agent, "a", &"x".repeat(2000)));
+                    agent.execute_batch("COMMIT").unwrap();
+                }
+            });
+            let opened: Vec<_> = (0..100).map(|_| Store::open(&path, How::Careful, 0).map(drop)).collect();
+            done.store(true, Ordering::Relaxed);
+            for outcome in opened {
+                outcome.unwrap();
+            }
+        });
+    }
+
+    #[test]
     fn a_commit_after_opening_is_seen() {
         let (dir, path, agent) = store("");
         let mut store = Store::open(&path, How::Careful, 0).unwrap();

@@ -97,6 +97,10 @@ impl Opened {
             match by(way, &file) {
                 Ok((conn, _copy)) => return Ok(Opened { conn, way, main, stamp, file, how, _copy }),
                 Err(error) if is_of_access(&error) => tried = Some(error),
+                // Half of a commit looks like damage.
+                Err(_) if way == Way::Immutable && Stamp::of(&main)? != stamp => {
+                    return Opened::by_first_of(file, how, true);
+                }
                 Err(error) => return Err(error),
             }
         }
