@@ -330,7 +330,8 @@ fn string(out: &mut Vec<u8>, kind: Kind, bytes: &[u8]) -> bool {
         Ok(text) => escape_str_into(out, text),
         Err(_) => {
             out.extend_from_slice(b"{\"base64\":\"");
-            out.extend_from_slice(STANDARD.encode(bytes).as_bytes());
+            // In pieces, which need no padding before the last: a cell may have any size.
+            bytes.chunks(48 << 10).for_each(|piece| out.extend_from_slice(STANDARD.encode(piece).as_bytes()));
             out.extend_from_slice(b"\"}");
         }
     }
@@ -465,6 +466,19 @@ mod tests {
         assert_eq!(
             cell("tool_calls", Cell::Text(b"[\"\xff\"]")),
             r#"{"tool_calls":{"base64":"WyL/Il0="},"malformed":["tool_calls"]}"#
+        );
+    }
+
+    #[test]
+    fn bytes_longer_than_a_piece_are_one_base64_text() {
+        let bytes: &'static [u8] = Box::leak(vec![0xFF; 100_001].into_boxed_slice());
+        let told = cell("content", Cell::Blob(bytes));
+        assert_eq!(
+            told,
+            format!(
+                "{{\"content\":{{\"base64\":\"{}\"}},\"malformed\":[\"content\"]}}",
+                STANDARD.encode(bytes)
+            )
         );
     }
 

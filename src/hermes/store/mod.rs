@@ -8,6 +8,7 @@
 
 mod open;
 
+use std::collections::HashSet;
 use std::fmt::{self, Display};
 use std::io::{self, Write};
 use std::path::Path;
@@ -50,6 +51,8 @@ pub enum Error {
     Foreign(String),
     /// It was written while it was read as immutable, as asked.
     Changed,
+    /// A session's id is not text, so that it cannot be asked for.
+    Unspeakable,
 }
 
 impl Display for Error {
@@ -63,6 +66,7 @@ impl Display for Error {
             },
             Error::Foreign(missing) => write!(f, "not a Hermes store this tool can read: {missing}"),
             Error::Changed => f.write_str("changed while it was read"),
+            Error::Unspeakable => f.write_str("its id cannot be written in UTF-8"),
         }
     }
 }
@@ -84,11 +88,13 @@ impl From<rusqlite::Error> for Error {
 impl Error {
     /// Whether this session is at fault (damaged or oversized), and not the store or the machine.
     pub fn is_of_session(&self) -> bool {
-        let code = match self {
-            Error::Sqlite(error) => error.sqlite_error_code(),
-            _ => None,
-        };
-        matches!(code, Some(ErrorCode::DatabaseCorrupt | ErrorCode::TooBig))
+        match self {
+            Error::Sqlite(error) => {
+                matches!(error.sqlite_error_code(), Some(ErrorCode::DatabaseCorrupt | ErrorCode::TooBig))
+            }
+            Error::Unspeakable => true,
+            _ => false,
+        }
     }
 }
 
@@ -197,6 +203,10 @@ struct Asks {
     /// Those after id `?2`.
     more_sql: String,
     has_ended_at: bool,
+    /// No two messages have one id, so that one can be gone on from.
+    has_key: bool,
+    /// What ids are bound as is what they are.
+    is_utf8: bool,
 }
 
 /// How far a page came.
@@ -223,20 +233,21 @@ impl Store {
     fn probe(mut opened: Opened, max_bytes: u64) -> Result<Store, Error> {
         loop {
             let conn = &opened.conn;
-            let facts = row::Store { schema_version: schema_version(conn), newest: newest(conn) };
-            let probed = Asks::of(conn, facts.schema_version).and_then(|asks| {
+            let probed = schema_version(conn).and_then(|schema_version| {
+                let asks = Asks::of(conn, schema_version)?;
+                let facts = row::Store { schema_version, newest: newest(conn) };
                 let mode: String = conn.query_row("PRAGMA journal_mode", [], |row| row.get(0))?;
                 if let (Ok(bytes), true) = (i32::try_from(max_bytes), max_bytes > 0) {
                     // Not before: the text of the schema is not meant.
                     conn.set_limit(Limit::SQLITE_LIMIT_LENGTH, bytes)?;
                 }
-                Ok((asks, mode == "wal"))
+                Ok((asks, facts, mode == "wal"))
             });
             if opened.is_spoiled(probed.as_ref().err())? {
                 opened = opened.again()?;
                 continue;
             }
-            let (asks, is_wal) = probed?;
+            let (asks, facts, is_wal) = probed?;
             return Ok(Store { opened, is_wal, asks, facts, max_bytes, buffer: Vec::new() });
         }
     }
@@ -287,7 +298,9 @@ impl Store {
                 self.release();
             }
             match page {
-                Ok(Page::Gone) => return Ok(()),
+                Ok(Page::Gone) if self.asks.is_utf8 => return Ok(()),
+                // What a UTF-16 store holds of half a surrogate pair comes out as another text.
+                Ok(Page::Gone) => return Err(Failure::Session(Error::Unspeakable)),
                 Ok(Page::Cut(last)) => {
                     out.write_all(buffer).map_err(Failure::Output)?;
                     after = Some(last);
@@ -311,8 +324,9 @@ impl Store {
         let orphans = self.settled(|store| {
             let mut statement = store.opened.conn.prepare(
                 "SELECT session_id, count(*) FROM main.messages AS m
-                 WHERE NOT EXISTS (SELECT 1 FROM main.sessions AS s WHERE s.id = m.session_id)
-                 GROUP BY session_id ORDER BY session_id",
+                 WHERE NOT EXISTS
+                     (SELECT 1 FROM main.sessions AS s WHERE s.id IS m.session_id COLLATE BINARY)
+                 GROUP BY session_id COLLATE BINARY ORDER BY session_id COLLATE BINARY",
             )?;
             let rows =
                 statement.query_map([], |row| Ok((Session { id: row.get_ref(0)?.into() }, row.get(1)?)))?;
@@ -358,7 +372,8 @@ impl Store {
                 "m.last",
                 format!(
                     "LEFT JOIN (SELECT session_id, max(timestamp) AS last FROM main.messages
-                     WHERE {TRUSTED} GROUP BY session_id) AS m ON m.session_id = s.id"
+                     WHERE {TRUSTED} GROUP BY session_id COLLATE BINARY) AS m
+                     ON m.session_id = s.id COLLATE BINARY"
                 ),
             ),
         };
@@ -368,11 +383,12 @@ impl Store {
         ))?;
         let mut rows = statement.query([])?;
         let mut sessions = Vec::new();
-        let mut unknown = pick.sessions.clone();
+        let wanted: HashSet<&str> = pick.sessions.iter().map(String::as_str).collect();
+        let mut unknown = wanted.clone();
         while let Some(row) = rows.next()? {
             let session = Session { id: row.get_ref(0)?.into() };
             let name = session.to_string();
-            unknown.retain(|wanted| *wanted != name);
+            unknown.remove(name.as_str());
             let is_active = || -> rusqlite::Result<bool> {
                 let Some(since) = pick.since else { return Ok(true) };
                 let mut moments = Vec::new();
@@ -381,13 +397,14 @@ impl Store {
                 }
                 Ok(moments.into_iter().any(|moment| moment >= since))
             };
-            if (pick.sessions.is_empty() || pick.sessions.contains(&name))
+            if (wanted.is_empty() || wanted.contains(name.as_str()))
                 && (pick.sources.is_empty() || pick.sources.iter().any(|s| is_text(row.get_ref(1), s)))
                 && is_active()?
             {
                 sessions.push(session);
             }
         }
+        let unknown = pick.sessions.iter().filter(|id| unknown.contains(id.as_str())).cloned().collect();
         Ok(Found { sessions, unknown })
     }
 
@@ -409,6 +426,7 @@ impl Store {
             }
             row::object(out, &self.asks.message, |at| cell(row, at))?;
             if out.len() >= PAGE
+                && self.asks.has_key
                 && let ValueRef::Integer(id) = row.get_ref(0)?
             {
                 return Ok(Page::Cut(id));
@@ -468,22 +486,40 @@ impl Asks {
         let mut message = Shape::new(MESSAGE, &messages);
         message.model_only = has(&messages, "display_metadata");
 
-        let session_sql = format!("SELECT {} FROM main.sessions AS t WHERE id IS ?1", asked(&session));
+        let session_sql =
+            format!("SELECT {} FROM main.sessions AS t WHERE {}", asked(&session), is_id("t.id"));
         let order =
             ["first_seen", "model"].into_iter().filter(|n| usage.columns.iter().any(|c| c.name == *n));
-        let order = order.chain(["rowid"]).collect::<Vec<_>>().join(", ");
+        let rowid = has_rowid(conn, "session_model_usage").then_some("rowid");
+        let order = order.chain(rowid).collect::<Vec<_>>().join(", ");
         let usage_sql = has_usage.then(|| {
             let asked = asked(&usage);
+            let order = if order.is_empty() { String::new() } else { format!(" ORDER BY {order}") };
             format!(
-                "SELECT {asked} FROM main.session_model_usage AS t WHERE session_id = ?1 ORDER BY {order}"
+                "SELECT {asked} FROM main.session_model_usage AS t WHERE {}{order}",
+                is_id("t.session_id")
             )
         });
-        let from = messages_of_session(conn)?;
         let asked = asked(&message);
-        let messages_sql = format!("SELECT {asked} FROM main.messages AS t WHERE {from} ORDER BY t.id");
-        let more_sql =
-            format!("SELECT {asked} FROM main.messages AS t WHERE {from} AND t.id > ?2 ORDER BY t.id");
-        Ok(Asks { session, usage, message, session_sql, usage_sql, messages_sql, more_sql, has_ended_at })
+        let messages = |after| -> rusqlite::Result<String> {
+            let of_session = messages_of_session(conn, after)?;
+            Ok(format!("SELECT {asked} FROM main.messages AS t WHERE {of_session} ORDER BY t.id"))
+        };
+        let (messages_sql, more_sql) = (messages("")?, messages(" AND id > ?2")?);
+        let has_key = has_key(conn)?;
+        let is_utf8 = conn.query_row("PRAGMA encoding", [], |row| row.get::<_, String>(0))? == "UTF-8";
+        Ok(Asks {
+            session,
+            usage,
+            message,
+            session_sql,
+            usage_sql,
+            messages_sql,
+            more_sql,
+            has_ended_at,
+            has_key,
+            is_utf8,
+        })
     }
 }
 
@@ -524,9 +560,14 @@ fn asked(shape: &Shape) -> String {
     asked.join(", ")
 }
 
+/// The condition that a column holds the id `?1`: byte for byte, whatever collation the store declares.
+fn is_id(column: &str) -> String {
+    format!("{column} IS ?1 COLLATE BINARY")
+}
+
 /// The condition that picks the messages of session `?1`, so that they come in `id` order without
-/// their contents being sorted.
-fn messages_of_session(conn: &Connection) -> rusqlite::Result<&'static str> {
+/// their contents being sorted. `after` picks some of them, by `id`.
+fn messages_of_session(conn: &Connection, after: &str) -> rusqlite::Result<String> {
     let has_index = |columns: &str| {
         conn.query_row(
             "SELECT EXISTS (SELECT 1 FROM pragma_index_list('messages', 'main') AS l
@@ -536,21 +577,39 @@ fn messages_of_session(conn: &Connection) -> rusqlite::Result<&'static str> {
             |row| row.get::<_, bool>(0),
         )
     };
-    if has_index("session_id,id")? {
-        return Ok("t.session_id = ?1");
-    }
-    if has_index("session_id")? {
+    let is_session = is_id("session_id");
+    if !has_index("session_id,id")? && has_index("session_id")? && has_rowid(conn, "messages") {
         // Releases before schema 30: sort the numbers, then fetch row by row.
-        return Ok(
-            "t.rowid IN (SELECT rowid FROM main.messages WHERE session_id = ?1) AND +t.session_id = ?1",
-        );
+        return Ok(format!(
+            "t.rowid IN (SELECT rowid FROM main.messages WHERE {is_session}{after}) AND +{is_session}"
+        ));
     }
-    Ok("t.session_id = ?1")
+    Ok(format!("{is_session}{after}"))
 }
 
+/// Whether the rows of a table have numbers of their own.
+fn has_rowid(conn: &Connection, table: &str) -> bool {
+    conn.prepare(&format!("SELECT rowid FROM main.{table}")).is_ok()
+}
+
+/// Whether `messages.id` is an `INTEGER PRIMARY KEY`.
+fn has_key(conn: &Connection) -> rusqlite::Result<bool> {
+    conn.query_row(
+        "SELECT count(*) = 1 AND min(name) = 'id' AND upper(min(type)) = 'INTEGER'
+         FROM pragma_table_info('messages', 'main') WHERE pk > 0",
+        [],
+        |row| row.get(0),
+    )
+}
+
+/// The columns of a table, computed ones too; none for a view or a virtual table, which run what their
+/// author pleased.
 fn declared(conn: &Connection, table: &str) -> rusqlite::Result<Vec<Declared>> {
-    let mut statement =
-        conn.prepare("SELECT name, dflt_value IS NOT NULL FROM pragma_table_info(?1, 'main')")?;
+    let mut statement = conn.prepare(
+        "SELECT name, dflt_value IS NOT NULL FROM pragma_table_xinfo(?1, 'main') WHERE hidden <> 1 AND EXISTS
+         (SELECT 1 FROM main.sqlite_schema AS s
+          WHERE s.type = 'table' AND s.rootpage > 0 AND s.name = ?1 COLLATE NOCASE)",
+    )?;
     let columns = statement.query_map([table], |row| {
         let name = row.get_ref(0)?.as_bytes()?;
         Ok(Declared { name: String::from_utf8_lossy(name).into_owned(), has_default: row.get(1)? })
@@ -558,9 +617,12 @@ fn declared(conn: &Connection, table: &str) -> rusqlite::Result<Vec<Declared>> {
     columns.collect()
 }
 
-/// Whatever goes wrong here, the store goes without.
-fn schema_version(conn: &Connection) -> Option<i64> {
-    conn.query_row("SELECT version FROM main.schema_version LIMIT 1", [], |row| row.get(0)).ok()
+/// Whatever is wrong with it, the store goes without.
+fn schema_version(conn: &Connection) -> Result<Option<i64>, Error> {
+    if declared(conn, "schema_version")?.is_empty() {
+        return Ok(None);
+    }
+    Ok(conn.query_row("SELECT version FROM main.schema_version LIMIT 1", [], |row| row.get(0)).ok())
 }
 
 /// From an index in every release.
@@ -862,6 +924,105 @@ mod tests {
                 assert!(is_flag || allowed.iter().any(|c| c.name == column), "{column}");
             }
         }
+    }
+
+    /// A store made by this SQL alone, and what its sessions say: the row of each, or why there is none.
+    fn told(sql: &str) -> Result<Vec<Result<String, String>>, String> {
+        let dir = TempDir::new().unwrap();
+        let path = dir.path().join("state.db");
+        Connection::open(&path).unwrap().execute_batch(sql).unwrap();
+        let mut store = Store::open(&path, How::Careful, 0).map_err(|error| error.to_string())?;
+        let mut row = |session: &Session| {
+            let mut out = Vec::new();
+            match store.write(session, &mut out) {
+                Ok(()) => Ok(String::from_utf8(out).unwrap()),
+                Err(Failure::Session(error)) => Err(error.to_string()),
+                Err(Failure::Output(_)) => unreachable!(),
+            }
+        };
+        Ok(listed(&mut Store::open(&path, How::Careful, 0).unwrap()).iter().map(&mut row).collect())
+    }
+
+    /// Ids and contents, to be read over a schema.
+    fn told_shortly(sql: &str) -> Vec<String> {
+        let rows = told(sql).unwrap().into_iter().map(|row| {
+            let row = row.unwrap();
+            let of = |key: &str| {
+                let key = format!("\"{key}\":\"");
+                let after = row.split(&key).skip(1);
+                after.map(|rest| rest.split('"').next().unwrap().to_owned()).collect::<Vec<_>>().join(" ")
+            };
+            format!("{}: {}", of("id"), of("content"))
+        });
+        rows.collect()
+    }
+
+    const SAID: &str = "INSERT INTO messages (id, session_id, role, content, timestamp)
+         VALUES (1, 'a', 'user', 'one', 5.0), (2, 'b', 'user', 'two', 5.0), (3, 'a', 'user', 'three', 5.0);";
+
+    #[test]
+    fn an_id_is_the_bytes_it_is_whatever_the_collation() {
+        for (collation, other) in [("NOCASE", "A"), ("RTRIM", "a "), ("BINARY", "á")] {
+            let tables = TABLES
+                .replace("id TEXT PRIMARY KEY", &format!("id TEXT COLLATE {collation}"))
+                .replace("session_id TEXT", &format!("session_id TEXT COLLATE {collation}"));
+            let more = format!(
+                "INSERT INTO sessions VALUES ('{other}', 'cli', 3.0);
+                 INSERT INTO messages (session_id, role, content, timestamp) VALUES ('{other}', 'user', 'four', 5.0);"
+            );
+            let expected = ["a: one three".to_owned(), "b: two".to_owned(), format!("{other}: four")];
+            assert_eq!(told_shortly(&format!("{tables}{SAID}{more}")), expected, "{collation}");
+        }
+    }
+
+    #[test]
+    fn tables_without_rowids_are_read() {
+        let messages = TABLES
+            .replace("AUTOINCREMENT", "")
+            .replace("timestamp REAL NOT NULL)", "timestamp REAL NOT NULL) WITHOUT ROWID");
+        let usage = "CREATE TABLE session_model_usage (session_id TEXT, model TEXT, PRIMARY KEY (session_id, model)) WITHOUT ROWID;";
+        assert_eq!(told_shortly(&format!("{messages}{usage}{SAID}")), ["a: one three", "b: two"]);
+    }
+
+    #[test]
+    fn ids_that_come_twice_lose_no_message_between_pages() {
+        let tables = TABLES.replace("INTEGER PRIMARY KEY AUTOINCREMENT", "INTEGER");
+        let long = "INSERT INTO messages (id, session_id, role, content, timestamp) VALUES
+             (1, 'a', 'user', printf('%.*c', 2000000, 'x'), 5.0), (1, 'a', 'user', 'y', 5.0), (2, 'a', 'user', 'z', 5.0);";
+        let said = told_shortly(&format!("{tables}{long}"));
+        assert_eq!(said[0].split(' ').map(str::len).collect::<Vec<_>>(), [2, 2_000_000, 1, 1]);
+    }
+
+    #[test]
+    fn a_computed_column_is_a_column() {
+        let tables = TABLES.replace("content TEXT", "raw TEXT, content TEXT AS (raw || '!')");
+        let said = SAID.replace("content", "raw");
+        assert_eq!(told_shortly(&format!("{tables}{said}")), ["a: one! three!", "b: two!"]);
+    }
+
+    #[test]
+    fn a_view_is_no_table() {
+        // It could run for ever, and this one does.
+        let view = "CREATE VIEW messages AS WITH RECURSIVE n(id) AS (SELECT 1 UNION ALL SELECT id + 1 FROM n)
+             SELECT id, 'a' AS session_id, 'user' AS role, '' AS content, 1.0 AS timestamp, NULL AS tool_call_id,
+             NULL AS tool_calls, NULL AS tool_name FROM n; CREATE VIEW schema_version AS SELECT id AS version FROM messages WHERE 0;";
+        let tables = TABLES.replace("messages", "others");
+        let refused = told(&format!("{tables}{view}")).unwrap_err();
+        assert_eq!(refused, "not a Hermes store this tool can read: no table messages (no schema_version)");
+    }
+
+    #[test]
+    fn no_session_of_a_utf16_store_goes_missing_without_a_word() {
+        let utf16 = "PRAGMA encoding = 'UTF-16le';";
+        let emoji = "INSERT INTO sessions VALUES ('😀', 'cli', 3.0);
+             INSERT INTO messages (session_id, role, content, timestamp) VALUES ('😀', 'user', 'four', 5.0);";
+        let said = told_shortly(&format!("{utf16}{TABLES}{SAID}{emoji}"));
+        assert_eq!(said, ["a: one three", "b: two", "😀: four"]);
+        // Half of a surrogate pair, and an A.
+        let half = "INSERT INTO sessions VALUES (CAST(x'3dd84100' AS TEXT), 'cli', 0.0);";
+        let told = told(&format!("{utf16}{TABLES}{SAID}{half}")).unwrap();
+        assert_eq!(told[0], Err("its id cannot be written in UTF-8".to_owned()));
+        assert!(told[1].is_ok() && told.len() == 3);
     }
 
     #[test]
