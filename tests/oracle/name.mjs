@@ -34,6 +34,6 @@ const names = lines.map((line) => {
   const [id, title, createdAt] = line.split(" ");
   if (/\p{Cn}/u.test(text(title))) return "?";
   // As a file name is written: what is no character is U+FFFD.
-  return units(`${date(JSON.parse(createdAt))} ${slug(text(title))} ${suffix(text(id))}.curt`.toWellFormed());
+  return units(`${date(JSON.parse(createdAt))} ${slug(text(title))} ${suffix(text(id))}.curt`.replace(/\p{Cs}/gu, "\uFFFD"));
 });
 process.stdout.write(names.map((name) => name + "\n").join(""));
