@@ -28,5 +28,7 @@ mod hermes_dump;
 mod hermes_real;
 mod manual;
 #[cfg(feature = "sqlite")]
+mod mapping;
+#[cfg(feature = "sqlite")]
 mod pipes;
 mod readme;

@@ -22,6 +22,8 @@ pub struct Calls {
     pub unparsed_arguments: u64,
     /// Whether the cell, or an item of it, was not what it should be.
     pub malformed: bool,
+    /// Whether the cell was no JSON at all, so that nobody can say which calls were in it.
+    unreadable: bool,
 }
 
 /// What one call is known by.
@@ -53,9 +55,13 @@ pub fn calls(cell: Raw<'_>) -> Calls {
     writer.open(b'[');
     match value {
         Ok(list) if list.kind() == Kind::Array => list.items().for_each(|item| calls.add(item, &mut writer)),
-        Ok(one) if one.kind() == Kind::Object && one.get("base64").is_none() => calls.add(one, &mut writer),
+        Ok(one) if one.kind() == Kind::Object && !is_bytes(one) => calls.add(one, &mut writer),
         Ok(value) if value.is_null() => {}
-        _ => calls.malformed = true,
+        Ok(value) => {
+            calls.malformed = true;
+            calls.unreadable = is_bytes(value);
+        }
+        Err(_) => (calls.malformed, calls.unreadable) = (true, true),
     }
     writer.close(b']');
     calls.json = out;
@@ -63,6 +69,12 @@ pub fn calls(cell: Raw<'_>) -> Calls {
 }
 
 impl Calls {
+    /// Whether the row called nothing. Of a cell that is no JSON nobody knows: its row stays (rulings,
+    /// "Tool calls").
+    pub fn is_empty(&self) -> bool {
+        self.ids.is_empty() && !self.unreadable
+    }
+
     fn add(&mut self, item: Raw<'_>, out: &mut Writer<'_>) {
         if item.kind() != Kind::Object {
             self.malformed = true;
@@ -90,7 +102,8 @@ impl Calls {
         out.close(b'}');
 
         let names = [id, call_id].into_iter().flatten();
-        let names = names.flat_map(|id| [before_bar(&id).to_vec(), id.into_owned()]).collect();
+        let names = names.flat_map(|id| [before_bar(&id).to_vec(), id.into_owned()]);
+        let names = names.filter(|name| !name.is_empty()).collect();
         self.ids.push(CallId { emitted, names });
         self.drop_plumbing(item, &["id", "name", "arguments", "function"]);
         if let Some(function) = function {
@@ -124,6 +137,11 @@ impl Calls {
     }
 }
 
+/// Whether this is the marked form of bytes that are no UTF-8 (session-row(5)).
+fn is_bytes(value: Raw<'_>) -> bool {
+    value.get("base64").is_some() && value.members().count() == 1
+}
+
 /// A string decoded; anything else as it is written.
 fn plain(value: Raw<'_>) -> Cow<'_, [u8]> {
     value.text().unwrap_or(Cow::Borrowed(value.bytes()))
@@ -152,9 +170,10 @@ pub enum Answers {
 }
 
 impl Pairing {
-    /// An assistant row makes these calls.
+    /// An assistant row makes these calls. Their results come in the same order, so the first one of
+    /// an id is the nearest.
     pub fn call(&mut self, ids: Vec<CallId>) {
-        for call in ids {
+        for call in ids.into_iter().rev() {
             let place = self.calls.len();
             for name in &call.names {
                 self.by_name.entry(name.clone()).or_default().push(place);

@@ -79,10 +79,10 @@ fn structured(payload: &[u8], no_images: bool) -> Option<Vec<u8>> {
     let multimodal = value.get("_multimodal").is_some_and(|flag| flag.kind() == Kind::True);
     let list = match value.kind() {
         Kind::String => return value.text().map(Cow::into_owned),
-        Kind::Array => value,
-        Kind::Object if multimodal => value.get("content").filter(|c| c.kind() == Kind::Array)?,
-        _ => return Some(payload.to_vec()),
+        Kind::Object if multimodal => value.get("content"),
+        _ => Some(value),
     };
+    let Some(list) = list.filter(|list| list.kind() == Kind::Array) else { return Some(payload.to_vec()) };
     let mut lines = Vec::new();
     for part in list.items() {
         match part_text(part) {
@@ -347,6 +347,7 @@ mod tests {
         assert!(text.starts_with("{\"type\":\"file\""));
         let multimodal = "\0json:{\"_multimodal\": true, \"content\":[{\"type\":\"text\",\"text\":\"shot\"}],\"text_summary\":\"s\"}";
         assert_eq!(said(multimodal), "shot");
+        assert_eq!(said("\0json:{\"_multimodal\": true}"), "{\"_multimodal\": true}", "as it stands");
         assert_eq!(
             said("\0json:[{\"type\":\"text\",\"text\":\"n\",\"score\":NaN},{\"big\":-Infinity}]"),
             "n\n{\"big\":-Infinity}"

@@ -182,11 +182,12 @@ impl<'a> Cell<'a> {
         }
     }
 
-    /// The string token to write for this cell: its own where it has one.
+    /// The string token to write for this cell: its own where it has one. Bytes that are no UTF-8
+    /// become U+FFFD, those of a surrogate too.
     pub fn token(self) -> Text<'a> {
         match self.0.is_string() {
             true => Text::Token(self.0),
-            false => Text::Decoded(self.text()),
+            false => Text::Decoded(String::from_utf8_lossy(&self.text()).into_owned().into_bytes().into()),
         }
     }
 

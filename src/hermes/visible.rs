@@ -26,41 +26,70 @@ pub enum Fate {
 
 /// The fate of each row, in the order given, which must be that of `messages.id`.
 pub fn fates(rows: &[Row<'_>]) -> Vec<Fate> {
-    let mut fates: Vec<Fate> = rows
-        .iter()
-        .map(|row| match row.standing() {
-            Standing::Live | Standing::Compacted => Fate::Shown,
-            Standing::Dropped => Fate::Rewound,
-        })
-        .collect();
+    let mut copies = Copies::none(rows.len());
     // Only compaction stores a message twice, and it leaves a mark on one of the two.
     if rows.iter().any(|row| row.standing() != Standing::Live) {
-        fold_twins(rows, &mut fates);
-        fold_tails(rows, &mut fates);
+        join_twins(rows, &mut copies);
+        join_tails(rows, &mut copies);
     }
-    for (row, fate) in rows.iter().zip(&mut fates) {
-        if *fate == Fate::Shown && row.is_hidden() {
-            *fate = Fate::Hidden;
+    let firsts: Vec<usize> = (0..rows.len()).map(|at| copies.first(at)).collect();
+    let mut seen = vec![false; rows.len()];
+    for (row, first) in rows.iter().zip(&firsts) {
+        if let Some(seen) = seen.get_mut(*first) {
+            *seen |= row.standing() != Standing::Dropped;
         }
     }
-    fates
+    let fate = |(at, (row, first)): (usize, (&Row<'_>, usize))| match seen.get(first) {
+        Some(true) if at != first => Fate::Folded,
+        Some(true) if row.is_hidden() => Fate::Hidden,
+        Some(true) => Fate::Shown,
+        _ => Fate::Rewound,
+    };
+    rows.iter().zip(firsts).enumerate().map(fate).collect()
 }
 
-/// Rows equal to the last column, time included, of which one is compacted or superseded: the
-/// lowest id stays, with its place and time.
-fn fold_twins(rows: &[Row<'_>], fates: &mut [Fate]) {
+/// Which rows are one message: the lowest of them keeps its place and time for all.
+struct Copies {
+    /// An earlier row of the same message; a row without one is its message's first.
+    earlier: Vec<usize>,
+}
+
+impl Copies {
+    fn none(rows: usize) -> Self {
+        Copies { earlier: (0..rows).collect() }
+    }
+
+    fn first(&mut self, mut at: usize) -> usize {
+        while let Some(earlier) = self.earlier.get(at).copied().filter(|earlier| *earlier != at) {
+            // Halve the way for whoever asks next.
+            let before = self.earlier.get(earlier).copied().unwrap_or(earlier);
+            if let Some(way) = self.earlier.get_mut(at) {
+                *way = before;
+            }
+            at = before;
+        }
+        at
+    }
+
+    fn join(&mut self, one: usize, other: usize) {
+        let (one, other) = (self.first(one), self.first(other));
+        if let Some(earlier) = self.earlier.get_mut(one.max(other)) {
+            *earlier = one.min(other);
+        }
+    }
+}
+
+/// Rows equal to the last column, time included, of which one is compacted or superseded.
+fn join_twins(rows: &[Row<'_>], copies: &mut Copies) {
     let mut groups: HashMap<_, Vec<usize>> = HashMap::new();
     for (at, row) in rows.iter().enumerate() {
         groups.entry((row.said(), row.timestamp)).or_default().push(at);
     }
-    for group in groups.into_values().filter(|group| group.len() > 1) {
-        let marked = group.iter().filter_map(|at| rows.get(*at)).any(|row| row.standing() != Standing::Live);
-        let seen = group.iter().any(|at| fates.get(*at) == Some(&Fate::Shown));
-        if marked && seen {
-            for (nth, at) in group.into_iter().enumerate() {
-                if let Some(fate) = fates.get_mut(at) {
-                    *fate = if nth == 0 { Fate::Shown } else { Fate::Folded };
-                }
+    let is_marked = |at: &usize| rows.get(*at).is_some_and(|row| row.standing() != Standing::Live);
+    for group in groups.into_values().filter(|group| group.iter().any(is_marked)) {
+        for pair in group.windows(2) {
+            if let [one, next] = pair {
+                copies.join(*one, *next);
             }
         }
     }
@@ -68,7 +97,7 @@ fn fold_twins(rows: &[Row<'_>], fates: &mut [Fate]) {
 
 /// Releases that do not stamp live messages give the copies a new time. What compaction wrote right
 /// after a summary is then known by being, row for row, what stood right before it.
-fn fold_tails(rows: &[Row<'_>], fates: &mut [Fate]) {
+fn join_tails(rows: &[Row<'_>], copies: &mut Copies) {
     let summaries = rows.iter().enumerate().filter(|(_, row)| row.is_summary()).map(|(at, _)| at);
     for summary in summaries {
         let (before, after) = (rows.get(..summary), rows.get(summary + 1..));
@@ -79,14 +108,8 @@ fn fold_tails(rows: &[Row<'_>], fates: &mut [Fate]) {
             let originals = before.iter().rev().take(*len).rev();
             originals.zip(after).all(|(original, copy)| original.said() == copy.said())
         });
-        let Some(copied) = copied else { continue };
-        for at in summary + 1..=summary + copied {
-            if let Some(original) = fates.get_mut(at - copied - 1).filter(|fate| **fate == Fate::Rewound) {
-                *original = Fate::Shown;
-            }
-            if let Some(copy) = fates.get_mut(at).filter(|fate| **fate == Fate::Shown) {
-                *copy = Fate::Folded;
-            }
+        for nth in 1..=copied.unwrap_or(0) {
+            copies.join(summary - nth, summary + 1 + copied.unwrap_or(0) - nth);
         }
     }
 }
@@ -186,6 +209,13 @@ mod tests {
         let rows = ["a 1 0 1", "t 2 0 1", "u 3 0 1", SUMMARY, "t 8 1 0", "u 8 1 0", "u 9 1 0"];
         assert_eq!(of(&rows), [Shown, Shown, Shown, Shown, Folded, Folded, Shown]);
         let rows = ["t 1 0 0", SUMMARY, "t 8 1 0"];
+        assert_eq!(of(&rows), [Shown, Shown, Folded]);
+        let rows = ["t 1 0 0", SUMMARY, "t 8 0 0"];
+        assert_eq!(of(&rows), [Rewound, Shown, Rewound], "taken back after the compaction");
+        let again = "[CONTEXT_COMPACTION_y 8 1 0";
+        let rows = ["t 1 0 0", SUMMARY, "t 8 0 0", again, "t 9 1 0"];
+        assert_eq!(of(&rows), [Shown, Shown, Folded, Shown, Folded], "carried through two compactions");
+        let rows = ["t 1 0 1", SUMMARY, "t 8 0 0"];
         assert_eq!(of(&rows), [Shown, Shown, Folded]);
         let rows = ["t 1 1 0", SUMMARY, "t 8 1 0"];
         assert_eq!(of(&rows), [Shown, Shown, Shown], "a live row was never copied");

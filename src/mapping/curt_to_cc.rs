@@ -198,6 +198,7 @@ impl<'a> Lines<'a> {
         for (nth, call) in calls.into_iter().enumerate() {
             self.tool_use(nth, call, w);
         }
+        self.calls.end_row();
         w.close(b']');
         w.key("stop_reason");
         w.raw(message.stop_reason.filter(|reason| reason.is_string()).unwrap_or(Raw::known(b"null")));
@@ -325,11 +326,14 @@ fn iso(time: Raw<'_>) -> Option<String> {
     time::iso_millis(time.number()?).filter(|text| text.len() == EPOCH.len())
 }
 
-/// Which emitted id a result goes to: that of the nearest earlier call of its id without a result.
+/// Which emitted id a result goes to: that of the nearest earlier call of its id without a result, the
+/// first such one of its message.
 #[derive(Default)]
 struct Calls {
     /// By stored id: emitted ids that wait for a result, latest last. Kept when empty: the id is taken.
     waiting: HashMap<Vec<u8>, Vec<Vec<u8>>>,
+    /// Stored and emitted ids of the message at hand.
+    row: Vec<(Vec<u8>, Vec<u8>)>,
     /// Calls without a stored id, which no result can name.
     nameless: u64,
 }
@@ -341,8 +345,18 @@ impl Calls {
 
     fn call(&mut self, stored: Option<Vec<u8>>, emitted: Vec<u8>) {
         match stored {
-            Some(stored) => self.waiting.entry(stored).or_default().push(emitted),
+            Some(stored) => {
+                self.waiting.entry(stored.clone()).or_default();
+                self.row.push((stored, emitted));
+            }
             None => self.nameless += 1,
+        }
+    }
+
+    /// Results come in the order of their calls: the first of a message is the nearest.
+    fn end_row(&mut self) {
+        for (stored, emitted) in self.row.drain(..).rev() {
+            self.waiting.entry(stored).or_default().push(emitted);
         }
     }
 

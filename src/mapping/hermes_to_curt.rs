@@ -20,7 +20,7 @@
 
 use super::counts::{Count, Counts};
 use crate::curt::write::{Body, Extra, Header, Message};
-use crate::hermes::calls::{Answers, Pairing, calls};
+use crate::hermes::calls::{Answers, Calls, Pairing, calls};
 use crate::hermes::content::{Manner, content, is_silent, thinking};
 use crate::hermes::session::{Cell, Row, Session};
 use crate::hermes::visible::{Fate, fates};
@@ -159,7 +159,12 @@ fn choose<'s, 'a>(
             Fate::Hidden => counts.add(Count::HiddenRows, 1),
             Fate::Shown => match Role::of(row) {
                 None => counts.tally(Count::SkippedRoles, &role_name(row)),
-                Some(role) if says_nothing(role, row) => counts.add(Count::EmptyDropped, 1),
+                Some(role) if says_nothing(role, row) => {
+                    counts.add(Count::EmptyDropped, 1);
+                    if let (Role::Assistant, Some(cell)) = (role, row.tool_calls()) {
+                        malformed_calls(row, &calls(cell), counts);
+                    }
+                }
                 Some(role) => rows.push((role, row)),
             },
         }
@@ -186,7 +191,7 @@ fn says_nothing(role: Role, row: &Row<'_>) -> bool {
         Role::Assistant => {
             is_silent(row.content())
                 && thinking(row.thoughts()).is_none()
-                && row.tool_calls().is_none_or(|cell| calls(cell).ids.is_empty())
+                && row.tool_calls().is_none_or(|cell| calls(cell).is_empty())
         }
     }
 }
@@ -199,9 +204,7 @@ fn assistant<'a>(row: &Row<'a>, message: &mut Message<'a>, pairing: &mut Pairing
         let calls = calls(cell);
         calls.dropped.iter().for_each(|name| counts.tally(Count::RedactedFields, name));
         counts.add(Count::UnparsedArguments, calls.unparsed_arguments);
-        if calls.malformed && !row.malformed().any(|column| column == "tool_calls") {
-            counts.tally(Count::MalformedCells, "tool_calls");
-        }
+        malformed_calls(row, &calls, counts);
         if !calls.ids.is_empty() {
             message.extras.push(("toolCalls", Extra::Json(calls.json)));
         }
@@ -212,6 +215,13 @@ fn assistant<'a>(row: &Row<'a>, message: &mut Message<'a>, pairing: &mut Pairing
     }
     if let Some(reason) = row.finish_reason() {
         message.extras.push(("stopReason", Extra::Text(reason.token())));
+    }
+}
+
+/// Count a cell that holds no calls, or more than calls; once, where the store's reader counted it too.
+fn malformed_calls(row: &Row<'_>, calls: &Calls, counts: &mut Counts) {
+    if calls.malformed && !row.malformed().any(|column| column == "tool_calls") {
+        counts.tally(Count::MalformedCells, "tool_calls");
     }
 }
 
