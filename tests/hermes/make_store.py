@@ -66,8 +66,9 @@ class Session:
         went_in[self.id]["title"] = title
 
     def compact(self, carried):
-        live = [{k: v for k, v in row.items() if not k.startswith("_")}
-                for row in db.get_messages_as_conversation(self.id)]
+        # The agents of old releases do not keep the time of a message, so that copies get a new one.
+        kept = lambda key: not key.startswith("_") and (schema >= 26 or key != "timestamp")
+        live = [{k: v for k, v in row.items() if kept(k)} for row in db.get_messages_as_conversation(self.id)]
         summary = {"role": "user", "_compressed_summary": True, "display_kind": "hidden",
                    "content": "[CONTEXT COMPACTION — REFERENCE ONLY] Things were said.\n\n"
                               "--- END OF CONTEXT SUMMARY — respond to the message below, not the summary above ---"}
