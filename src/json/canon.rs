@@ -5,7 +5,7 @@ use super::raw::{Raw, Tokens};
 use super::tape::{self, Quick};
 use super::write::escape_into;
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::ops::Range;
 
 /// What re-serialising would lose; the caller then keeps the text as it stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,36 +14,48 @@ pub enum Lossy {
     DuplicateKey,
     /// A string holds half a surrogate pair, which no text can hold.
     LoneSurrogate,
+    /// Nothing would be lost, but 4 GiB are more than is sorted here.
+    TooLong,
 }
 
 /// Whether an object anywhere in `value` names a key twice: its readers disagree on what it says.
 pub fn has_duplicate_keys(value: Raw<'_>) -> bool {
-    Tree::grow(value).has_duplicates
+    let text = value.bytes();
+    objects(text, |members| if has_twice(text, members) { Err(()) } else { Ok(None) }).is_err()
 }
 
 /// `value` as `JSON.parse` reads it, where an object names a key twice: the last value, at the place
-/// of the first. `None` when no object does. Tokens are copied.
+/// of the first. `None` when no object does, and for texts of more than 4 GiB. Tokens are copied.
 pub fn without_duplicate_keys(value: Raw<'_>) -> Option<Vec<u8>> {
-    let tree = Tree::grow(value);
-    let mut out = Vec::new();
+    let text = value.bytes();
+    let resolved = objects(text, |members| Ok::<_, Lossy>(last_of_each(text, members))).unwrap_or_default();
+    if resolved.objects.is_empty() || is_too_long(text) {
+        return None;
+    }
+    let mut out = Vec::with_capacity(text.len());
     // Tokens that are copied lose nothing.
-    let _ = tree.has_duplicates.then(|| tree.print(&mut out, copy));
-    tree.has_duplicates.then_some(out)
+    let _ = print(text, &resolved, &mut out, copy);
+    Some(out)
 }
 
 /// Append the canonical form of `value`: keys sorted by code point, no white space, strings escaped as
 /// `JSON.stringify` would, number text untouched (rulings, "Content that is a JSON object or array").
 /// On `Err` nothing was appended.
 ///
-/// Memory follows the document; depth is no recursion.
+/// Beside the output, memory follows the objects that are not in order: 16 bytes for each, and 8 for each of
+/// its members. Depth is no recursion.
 pub fn canonical(value: Raw<'_>, out: &mut Vec<u8>) -> Result<(), Lossy> {
-    let mut tree = Tree::grow(value);
-    if tree.has_duplicates {
-        return Err(Lossy::DuplicateKey);
+    let (text, start) = (value.bytes(), out.len());
+    if is_too_long(text) {
+        return Err(Lossy::TooLong);
     }
-    tree.sort();
-    let start = out.len();
-    tree.print(out, escape).inspect_err(|_| out.truncate(start))
+    let sorted = objects(text, |members| in_order(text, members))?;
+    print(text, &sorted, out, escape).inspect_err(|_| out.truncate(start))
+}
+
+/// Whether places in it are more than 32 bits.
+fn is_too_long(text: &[u8]) -> bool {
+    u32::try_from(text.len()).is_err()
 }
 
 /// How keys and scalars are written.
@@ -86,161 +98,220 @@ fn escape(token: &[u8], out: &mut Vec<u8>) -> Result<(), Lossy> {
     Ok(())
 }
 
-/// A document as an arena: its tokens, and what each container holds.
-#[derive(Default)]
-struct Tree<'a> {
-    nodes: Vec<Node<'a>>,
-    has_duplicates: bool,
+/// Where a member of an object stands in its text: where its key begins and its value ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Member {
+    start: usize,
+    end: usize,
 }
 
-struct Node<'a> {
-    /// The key token, for members of an object.
-    key: &'a [u8],
-    /// A scalar, or the bracket that opens a container.
-    token: &'a [u8],
-    /// Arena places of the members or items.
-    children: Vec<u32>,
+/// Objects whose members are to be written otherwise than they stand. Places as in [`is_too_long`].
+#[derive(Debug, Default)]
+struct Rearranged {
+    objects: Vec<Object>,
+    /// Start and end of each.
+    members: Vec<[u32; 2]>,
 }
 
-impl<'a> Tree<'a> {
-    fn grow(root: Raw<'a>) -> Self {
-        let mut tree = Tree::default();
-        let mut open: Vec<u32> = Vec::new();
-        let mut tokens = Tokens(root.bytes()).peekable();
-        let mut key = &b""[..];
-        while let Some(token) = tokens.next() {
-            match token {
-                b":" => {}
-                b"}" => {
-                    if let Some(object) = open.pop() {
-                        tree.settle(object);
+#[derive(Debug)]
+struct Object {
+    start: u32,
+    end: u32,
+    /// Which of the members are its.
+    members: Range<u32>,
+}
+
+impl Rearranged {
+    fn add(&mut self, start: usize, end: usize, members: &[Member]) {
+        let first = self.members.len() as u32;
+        self.members.extend(members.iter().map(|member| [member.start as u32, member.end as u32]));
+        let members = first..self.members.len() as u32;
+        self.objects.push(Object { start: start as u32, end: end as u32, members });
+    }
+
+    /// The object that begins there, and its members, unless they stay as they are.
+    fn get(&self, start: usize) -> Option<(&Object, &[[u32; 2]])> {
+        let found = self.objects.binary_search_by_key(&start, |object| object.start as usize).ok()?;
+        let object = self.objects.get(found)?;
+        Some((object, self.members.get(object.members.start as usize..object.members.end as usize)?))
+    }
+}
+
+/// Ask `arrange` of each object that has two members or more, inner ones first, how its members are to be
+/// written; `None` is as they stand.
+///
+/// # Errors
+/// Those of `arrange`.
+fn objects<E>(
+    text: &[u8],
+    arrange: impl Fn(&[Member]) -> Result<Option<Vec<Member>>, E>,
+) -> Result<Rearranged, E> {
+    let mut rearranged = Rearranged::default();
+    // Each open object: where it begins, and how many of `members` are of those around it.
+    let mut open: Vec<(usize, usize)> = Vec::new();
+    let mut members: Vec<Member> = Vec::new();
+    let mut before = 0;
+    let mut tokens = Places::of(text);
+    while let Some((at, token)) = tokens.next() {
+        let own = open.last().map_or(0, |(_, outer)| *outer);
+        match token {
+            b"{" => open.push((at, members.len())),
+            b"}" => {
+                close(&mut members, own, before);
+                if let Some((object, own)) = open.pop() {
+                    let done = members.get(own..).filter(|members| members.len() > 1);
+                    if let Some(arranged) = done.map(&arrange).transpose()?.flatten() {
+                        rearranged.add(object, at + 1, &arranged);
                     }
+                    members.truncate(own);
                 }
-                b"]" => drop(open.pop()),
-                name if tokens.peek() == Some(&&b":"[..]) => key = name,
-                token => {
-                    let place = u32::try_from(tree.nodes.len()).unwrap_or(u32::MAX);
-                    if let Some(parent) = open.last().and_then(|at| tree.nodes.get_mut(*at as usize)) {
-                        parent.children.push(place);
-                    }
-                    tree.nodes.push(Node { key: std::mem::take(&mut key), token, children: Vec::new() });
-                    if matches!(token, b"{" | b"[") {
-                        open.push(place);
-                    }
-                }
             }
-        }
-        tree
-    }
-
-    fn key(&self, place: u32) -> Cow<'a, [u8]> {
-        let token = self.nodes.get(place as usize).map_or(&b""[..], |node| node.key);
-        Raw::known(token).text().unwrap_or_default()
-    }
-
-    fn is_object(&self, place: u32) -> bool {
-        self.nodes.get(place as usize).is_some_and(|node| node.token == b"{")
-    }
-
-    /// A complete object: of members with one key the last stays, at the place of the first.
-    fn settle(&mut self, object: u32) {
-        let Some(children) = self.nodes.get(object as usize).map(|node| &node.children) else { return };
-        let mut seen = Seen::of(children.len());
-        let mut kept: Vec<u32> = Vec::with_capacity(children.len());
-        for child in children {
-            let place = seen.place(self.key(*child), kept.len());
-            match kept.get_mut(place) {
-                Some(first) => *first = *child,
-                None => kept.push(*child),
+            [b'"', ..] if tokens.at_colon() => {
+                close(&mut members, own, before);
+                members.push(Member { start: at, end: at });
             }
+            _ => {}
         }
-        if kept.len() < children.len() {
-            self.has_duplicates = true;
-            if let Some(node) = self.nodes.get_mut(object as usize) {
-                node.children = kept;
-            }
-        }
+        before = at + token.len();
+    }
+    rearranged.objects.sort_unstable_by_key(|object| object.start);
+    Ok(rearranged)
+}
+
+/// The value of the last member, if there is one, ended there.
+fn close(members: &mut [Member], own: usize, end: usize) {
+    if let Some(member) = members.get_mut(own..).and_then(<[Member]>::last_mut) {
+        member.end = end;
+    }
+}
+
+/// The tokens of a text, each with its place.
+struct Places<'a> {
+    length: usize,
+    tokens: Tokens<'a>,
+}
+
+impl<'a> Places<'a> {
+    fn of(text: &'a [u8]) -> Self {
+        Places { length: text.len(), tokens: Tokens(text) }
     }
 
-    fn sort(&mut self) {
-        for place in 0..u32::try_from(self.nodes.len()).unwrap_or(u32::MAX) {
-            if !self.is_object(place) {
+    fn next(&mut self) -> Option<(usize, &'a [u8])> {
+        let token = self.tokens.next()?;
+        let end = self.length - self.tokens.0.len();
+        Some((end - token.len(), token))
+    }
+
+    /// Whether the token before was a key.
+    fn at_colon(&self) -> bool {
+        self.tokens.0.iter().find(|b| !matches!(b, b' ' | b'\t' | b'\n' | b'\r')) == Some(&b':')
+    }
+}
+
+/// The key of a member, decoded.
+fn key(text: &[u8], member: Member) -> Cow<'_, [u8]> {
+    let token = text.get(member.start..).and_then(|rest| Tokens(rest).next());
+    token.and_then(|token| Raw::known(token).text()).unwrap_or_default()
+}
+
+/// Sorted by their keys, those of one key in their order.
+fn by_key(text: &[u8], members: &[Member]) -> Vec<Member> {
+    let mut sorted = members.to_vec();
+    sorted.sort_by_cached_key(|member| key(text, *member));
+    sorted
+}
+
+/// Whether keys stand in strictly ascending order, as sorted ones without duplicates do.
+fn ascends(text: &[u8], members: &[Member]) -> bool {
+    let mut keys = members.iter().map(|member| key(text, *member));
+    let mut last = keys.next().unwrap_or_default();
+    keys.all(|key| std::mem::replace(&mut last, key) < last)
+}
+
+fn has_twice(text: &[u8], members: &[Member]) -> bool {
+    !ascends(text, members) && {
+        let mut keys: Vec<_> = members.iter().map(|member| key(text, *member)).collect();
+        keys.sort_unstable();
+        keys.windows(2).any(|pair| pair.first() == pair.last())
+    }
+}
+
+fn in_order(text: &[u8], members: &[Member]) -> Result<Option<Vec<Member>>, Lossy> {
+    if ascends(text, members) {
+        return Ok(None);
+    }
+    let sorted = by_key(text, members);
+    if ascends(text, &sorted) { Ok(Some(sorted)) } else { Err(Lossy::DuplicateKey) }
+}
+
+/// Of members with one key the last, at the place of the first.
+fn last_of_each(text: &[u8], members: &[Member]) -> Option<Vec<Member>> {
+    if !has_twice(text, members) {
+        return None;
+    }
+    // (first, last) of each key.
+    let mut kept: Vec<(Member, Member)> = Vec::new();
+    for member in by_key(text, members) {
+        match kept.last_mut() {
+            Some((first, last)) if key(text, *first) == key(text, member) => *last = member,
+            _ => kept.push((member, member)),
+        }
+    }
+    kept.sort_unstable_by_key(|(first, _)| first.start);
+    Some(kept.into_iter().map(|(_, last)| last).collect())
+}
+
+/// Write the text token by token, with the members of some objects rearranged.
+fn print(text: &[u8], rearranged: &Rearranged, out: &mut Vec<u8>, scalar: WriteToken) -> Result<(), Lossy> {
+    enum Todo<'r> {
+        Text(Range<usize>),
+        Members(&'r [[u32; 2]]),
+    }
+    // What follows what is being written, the nearest last.
+    let mut todo = vec![Todo::Text(0..text.len())];
+    // What came before can have something beside it.
+    let mut comma = false;
+    while let Some(next) = todo.pop() {
+        let part = match next {
+            Todo::Members([]) => {
+                out.push(b'}');
+                comma = true;
                 continue;
             }
-            let Some(node) = self.nodes.get_mut(place as usize) else { continue };
-            let mut children = std::mem::take(&mut node.children);
-            children.sort_by_cached_key(|child| self.key(*child));
-            if let Some(node) = self.nodes.get_mut(place as usize) {
-                node.children = children;
+            Todo::Members([[start, end], rest @ ..]) => {
+                todo.push(Todo::Members(rest));
+                *start as usize..*end as usize
             }
-        }
-    }
-
-    fn print(&self, out: &mut Vec<u8>, scalar: WriteToken) -> Result<(), Lossy> {
-        // (node, how many of its children are out); a scalar never stays on the stack.
-        let mut stack = vec![(0_u32, 0_usize)];
-        while let Some((at, done)) = stack.pop() {
-            let Some(node) = self.nodes.get(at as usize) else { continue };
-            let (open, close) = match node.token {
-                b"{" => (b'{', b'}'),
-                b"[" => (b'[', b']'),
-                token => {
-                    scalar(token, out)?;
-                    continue;
-                }
-            };
-            if done == 0 {
-                out.push(open);
+            Todo::Text(part) => part,
+        };
+        let mut tokens = Places::of(text.get(part.clone()).unwrap_or_default());
+        while let Some((at, token)) = tokens.next() {
+            let closes = matches!(token, b"}" | b"]" | b":");
+            if comma && !closes {
+                out.push(b',');
             }
-            match node.children.get(done) {
-                None => out.push(close),
-                Some(child) => {
-                    if done > 0 {
-                        out.push(b',');
+            comma = !matches!(token, b"{" | b"[" | b":");
+            match token {
+                b"{" => {
+                    out.push(b'{');
+                    if let Some((object, members)) = rearranged.get(part.start + at) {
+                        todo.push(Todo::Text(object.end as usize..part.end));
+                        todo.push(Todo::Members(members));
+                        break;
                     }
-                    if open == b'{' {
-                        scalar(self.nodes.get(*child as usize).map_or(b"\"\"", |node| node.key), out)?;
-                        out.push(b':');
-                    }
-                    stack.push((at, done + 1));
-                    stack.push((*child, 0));
                 }
+                b"}" | b"[" | b"]" | b":" => out.extend_from_slice(token),
+                token => scalar(token, out)?,
             }
         }
-        Ok(())
     }
-}
-
-/// The keys of an object so far and their places. Most objects are too small for a table.
-enum Seen<'a> {
-    Few(Vec<Cow<'a, [u8]>>),
-    Many(HashMap<Cow<'a, [u8]>, usize>),
-}
-
-impl<'a> Seen<'a> {
-    fn of(members: usize) -> Self {
-        if members <= 16 {
-            Seen::Few(Vec::with_capacity(members))
-        } else {
-            Seen::Many(HashMap::with_capacity(members))
-        }
-    }
-
-    /// Where `key` was first, or `next` if it is new.
-    fn place(&mut self, key: Cow<'a, [u8]>, next: usize) -> usize {
-        match self {
-            Seen::Few(keys) => keys.iter().position(|known| *known == key).unwrap_or_else(|| {
-                keys.push(key);
-                next
-            }),
-            Seen::Many(keys) => *keys.entry(key).or_insert(next),
-        }
-    }
+    Ok(())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     fn canon(text: &str) -> Result<String, Lossy> {
         let mut out = b"kept".to_vec();
@@ -331,9 +402,51 @@ mod tests {
         }
     }
 
+    /// The same by another way: values as maps.
+    fn by_maps(text: &str) -> String {
+        serde_json::from_str::<serde_json::Value>(text).unwrap().to_string()
+    }
+
+    proptest! {
+        #[test]
+        fn sorted_and_resolved_as_maps_would(nodes in prop::collection::vec((0u8..8, 0usize..6), 0..60)) {
+            // Any nest of objects and arrays over few keys, so that some come twice.
+            let mut text = String::from("[");
+            let mut open = vec![']'];
+            for (kind, key) in nodes {
+                let separator = if text.ends_with(['[', '{']) { "" } else { " , " };
+                let key = if open.last() == Some(&'}') { format!("\"{}\" :", ["a", "b", "\\u0061", "ä", "", "c"][key]) } else { String::new() };
+                match kind {
+                    0 | 1 => (text += &format!("{separator}{key}{{"), open.push('}')).1,
+                    2 => (text += &format!("{separator}{key}["), open.push(']')).1,
+                    3 if open.len() > 1 => text.push(open.pop().unwrap()),
+                    _ => text += &format!("{separator}{key}{kind}"),
+                }
+            }
+            text.extend(open.into_iter().rev());
+            let value = Raw::parse(text.as_bytes()).unwrap();
+            match canon(&text) {
+                Ok(sorted) => {
+                    prop_assert_eq!(sorted, by_maps(&text));
+                    prop_assert!(!has_duplicate_keys(value) && without_duplicate_keys(value).is_none());
+                }
+                Err(lossy) => {
+                    prop_assert_eq!(lossy, Lossy::DuplicateKey);
+                    prop_assert!(has_duplicate_keys(value));
+                    let resolved = String::from_utf8(without_duplicate_keys(value).unwrap()).unwrap();
+                    prop_assert!(!has_duplicate_keys(Raw::parse(resolved.as_bytes()).unwrap()));
+                    prop_assert_eq!(canon(&resolved).unwrap(), by_maps(&text));
+                }
+            }
+        }
+    }
+
     #[test]
     fn depth_is_no_recursion() {
         let deep = "[".repeat(20_000) + &"]".repeat(20_000);
         assert_eq!(canon(&deep).unwrap(), deep);
+        let unsorted = "{\"b\":0,\"a\":".repeat(100_000) + "0" + &"}".repeat(100_000);
+        let sorted = "{\"a\":".repeat(100_000) + "0" + &",\"b\":0}".repeat(100_000);
+        assert!(canon(&unsorted).unwrap() == sorted, "each level costs itself and not what is in it");
     }
 }
