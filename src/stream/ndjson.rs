@@ -146,8 +146,8 @@ impl<R: Read> Records<R> {
         Found { number: self.number, at: (!too_long).then_some(at), ended }
     }
 
-    /// Read once more behind what is unread; false at the end. The buffer doubles when one record fills
-    /// it, so it ends below twice the largest record.
+    /// Read once more behind what is unread; false at the end. The buffer grows by an eighth when one record
+    /// fills it, so it ends little above the largest one.
     fn fill(&mut self) -> io::Result<bool> {
         if self.at_end {
             return Ok(false);
@@ -158,7 +158,8 @@ impl<R: Read> Records<R> {
             self.start = 0;
         }
         if self.filled == self.buffer.len() {
-            let room = (2 * self.filled).max(CHUNK).min(self.bound.saturating_add(CHUNK));
+            let room = (self.filled + CHUNK.max(self.filled / 8)).min(self.bound.saturating_add(CHUNK));
+            self.buffer.try_reserve_exact(room - self.filled).map_err(|_| io::ErrorKind::OutOfMemory)?;
             self.buffer.resize(room, 0);
         }
         loop {
@@ -303,6 +304,14 @@ mod tests {
         let reads = trickle.0.source.reads;
         assert_eq!(trickle.next().unwrap(), None);
         assert_eq!(trickle.0.source.reads, reads);
+    }
+
+    #[test]
+    fn the_buffer_ends_little_above_the_largest_record() {
+        let record = vec![b'x'; 5_000_000];
+        let mut lines = Lines::new(&record[..], 0);
+        assert!(matches!(lines.next().unwrap(), Some(Line::Text { .. })));
+        assert!(lines.0.buffer.capacity() <= record.len() / 8 * 9 + CHUNK);
     }
 
     #[test]
