@@ -214,6 +214,17 @@ fn messages_hold_no_content() {
 }
 
 #[test]
+fn what_is_no_name_is_not_told_as_one() {
+    let secret = "what I said";
+    let runtime = format!("{{\"runtime\":\"{secret}\",\"id\":\"s\",\"messages\":[]}}\n");
+    let columns = row("s_1", &format!(r#","withheld":["cwd","{secret}"],"malformed":["{secret}"]"#), "x");
+    let run = Cmd::new("curt-pack").arg("-v").stdin(runtime + &columns).run().status(1);
+    assert!(!run.stderr.contains(secret), "{}", run.stderr);
+    assert!(run.stderr.contains("rows of this runtime are not known"), "{}", run.stderr);
+    assert!(run.stderr.contains("redactedFields (cwd 1, other 1)"), "{}", run.stderr);
+}
+
+#[test]
 fn output_that_cannot_be_written_is_trouble() {
     let rows = row("s_1", "", "x");
     let run = Cmd::new("curt-pack").stdin(&rows).stdout_to("/dev/full").run().status(2);

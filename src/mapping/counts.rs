@@ -78,6 +78,18 @@ pub struct Counts {
     by_name: BTreeMap<Count, BTreeMap<String, u64>>,
 }
 
+/// What has no name of its own in a report.
+const OTHER: &str = "other";
+
+/// How many names of one count are told apart.
+const MOST_NAMES: usize = 200;
+
+/// Whether this could be the name of a column, a role or a runtime.
+pub fn looks_like_a_name(text: &str) -> bool {
+    (1..=40).contains(&text.len())
+        && text.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.'))
+}
+
 /// What curt-pack reports, in order.
 pub const PACK: &[Count] = &[
     Count::Converted,
@@ -129,12 +141,19 @@ impl Counts {
         }
     }
 
-    /// One more of `count` under `name`.
+    /// One more of `count` under `name`, or under `other` where that does not look like a name, so that no
+    /// text gets into a report, or where there are too many names already.
     pub fn tally(&mut self, count: Count, name: &str) {
+        self.tally_many(count, name, 1);
+    }
+
+    fn tally_many(&mut self, count: Count, name: &str, n: u64) {
         let sums = self.by_name.entry(count).or_default();
+        let name = if looks_like_a_name(name) { name } else { OTHER };
+        let name = if sums.len() < MOST_NAMES || sums.contains_key(name) { name } else { OTHER };
         match sums.get_mut(name) {
-            Some(n) => *n += 1,
-            None => drop(sums.insert(name.to_owned(), 1)),
+            Some(sum) => *sum += n,
+            None => drop(sums.insert(name.to_owned(), n)),
         }
     }
 
@@ -156,9 +175,8 @@ impl Counts {
             self.add(*count, *n);
         }
         for (count, names) in &other.by_name {
-            let sums = self.by_name.entry(*count).or_default();
             for (name, n) in names {
-                *sums.entry(name.clone()).or_default() += n;
+                self.tally_many(*count, name, *n);
             }
         }
     }
@@ -206,6 +224,23 @@ impl Counts {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_report_holds_names_and_not_too_many() {
+        let mut counts = Counts::default();
+        for name in ["", "two words", "a\nb", "\u{e4}", &"x".repeat(41), &"x".repeat(1_000_000)] {
+            counts.tally(Count::SkippedRoles, name);
+        }
+        assert_eq!(counts.line(&[Count::SkippedRoles]), "skippedRoles (other 6)");
+        let mut many = Counts::default();
+        (0..10_000).for_each(|n| many.tally(Count::RedactedFields, &format!("column_{n}")));
+        let mut twice = many.clone();
+        twice.merge(&many);
+        for (counts, sum) in [(many, 10_000), (twice, 20_000)] {
+            assert_eq!(counts.sum(Count::RedactedFields), sum);
+            assert!(counts.json(PACK).len() < 10_000 && counts.line(PACK).contains("other"));
+        }
+    }
 
     #[test]
     fn reports_say_what_there_is() {

@@ -28,6 +28,8 @@ use crate::json::raw::{Kind, Raw};
 use crate::json::text::{Text, is_blank, one_line};
 use crate::json::write::{Layout, Writer};
 use crate::time::{in_window, to_millis};
+use std::borrow::Cow;
+use std::collections::HashMap;
 use std::io::{self, Write};
 
 /// What the person asked for.
@@ -320,14 +322,15 @@ fn model_usage(session: &Session<'_>) -> Option<Vec<u8>> {
         cost: Option<f64>,
     }
     let mut models: Vec<Usage<'_>> = Vec::new();
+    let mut places: HashMap<Option<Cow<'_, [u8]>>, usize> = HashMap::new();
     for row in session.usage() {
         let Some(model) = row.get("model").filter(|model| !model.is_null()) else { continue };
         let first_seen = row.get("first_seen").and_then(Raw::number).unwrap_or(f64::INFINITY);
         let count = |column| row.get(column).and_then(Raw::integer).map_or(0, i128::from);
-        let place = models.iter().position(|known| known.model.text() == model.text()).unwrap_or_else(|| {
+        let place = *places.entry(model.text()).or_insert(models.len());
+        if place == models.len() {
             models.push(Usage { model, first_seen, calls: 0, counters: [0; COUNTERS.len()], cost: None });
-            models.len() - 1
-        });
+        }
         let Some(known) = models.get_mut(place) else { continue };
         known.first_seen = known.first_seen.min(first_seen);
         known.calls += count("api_call_count");
@@ -536,6 +539,15 @@ mod tests {
             r#"{"model":"a","apiCallCount":3,"inputTokens":11,"outputTokens":3,"cacheReadTokens":0,"cacheWriteTokens":0,"reasoningTokens":0,"estimatedCostUsd":0.30000000000000004}]"#
         );
         assert_eq!(usage(&format!("{a},{again},{b}")).unwrap(), expected);
+    }
+
+    #[test]
+    fn many_models_are_told_apart_in_time() {
+        // Quadratic, this takes minutes.
+        let rows: Vec<String> =
+            (0..50_000).map(|n| format!(r#"{{"model":"m{n}","first_seen":{n}}}"#)).collect();
+        let (body, _) = body(&session(&format!(r#","usage":[{}]"#, rows.join(",")), HI));
+        assert_eq!(body.matches("apiCallCount").count(), 50_000);
     }
 
     #[test]

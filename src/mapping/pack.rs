@@ -1,6 +1,6 @@
 //! Session rows in, `.curt` bodies out: what curt-pack does with each row, and what happened.
 
-use super::counts::{Count, Counts};
+use super::counts::{Count, Counts, looks_like_a_name};
 use super::hermes_to_curt::{Conversation, Options};
 use super::output::Output;
 use crate::curt::bodies::Bodies;
@@ -87,7 +87,11 @@ fn known(row: &[u8]) -> Result<Raw<'_>, String> {
     match row.get("runtime") {
         Some(runtime) if !runtime.is("hermes") => {
             let name = runtime.text().unwrap_or_default();
-            Err(format!("rows of runtime '{}' are not known", String::from_utf8_lossy(&name)))
+            let name = std::str::from_utf8(&name).ok().filter(|name| looks_like_a_name(name));
+            Err(match name {
+                Some(name) => format!("rows of runtime '{name}' are not known"),
+                None => "rows of this runtime are not known".to_owned(),
+            })
         }
         _ => Ok(row),
     }
