@@ -545,9 +545,9 @@ mod tests {
     fn many_models_are_told_apart_in_time() {
         // Quadratic, this takes minutes.
         let rows: Vec<String> =
-            (0..50_000).map(|n| format!(r#"{{"model":"m{n}","first_seen":{n}}}"#)).collect();
+            (0..20_000).map(|n| format!(r#"{{"model":"m{n}","first_seen":{n}}}"#)).collect();
         let (body, _) = body(&session(&format!(r#","usage":[{}]"#, rows.join(",")), HI));
-        assert_eq!(body.matches("apiCallCount").count(), 50_000);
+        assert_eq!(body.matches("apiCallCount").count(), 20_000);
     }
 
     #[test]
