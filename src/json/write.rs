@@ -14,9 +14,13 @@ pub enum Layout {
     #[default]
     /// On one line, no white space: `JSON.stringify(v)`.
     Line,
-    /// One tab a level: `JSON.stringify(v, null, "\t")`, the convention of `.curt` files.
+    /// One tab a level: `JSON.stringify(v, null, "\t")`, the convention of `.curt` files. What lies
+    /// deeper than 32 levels stays on one line: tabs there would grow as the square of the depth.
     Tabs,
 }
+
+/// Levels that are laid out by tabs.
+const DEEPEST: usize = 32;
 
 /// Append `text` as a JSON string token, quotes included. `text` is UTF-8 or WTF-8; a byte that is
 /// neither becomes U+FFFD (one for each maximal part, as every decoder does).
@@ -144,10 +148,10 @@ impl<'o> Writer<'o> {
 
     /// Close it: `b'}'` or `b']'`.
     pub fn close(&mut self, bracket: u8) {
-        self.depth = self.depth.saturating_sub(1);
         if !self.fresh {
-            self.new_line();
+            self.new_line(self.depth.saturating_sub(1));
         }
+        self.depth = self.depth.saturating_sub(1);
         self.out.push(bracket);
         self.fresh = false;
     }
@@ -238,14 +242,14 @@ impl<'o> Writer<'o> {
         }
         self.fresh = false;
         if self.depth > 0 {
-            self.new_line();
+            self.new_line(self.depth);
         }
     }
 
-    fn new_line(&mut self) {
-        if self.layout == Layout::Tabs {
+    fn new_line(&mut self, tabs: usize) {
+        if self.layout == Layout::Tabs && self.depth <= DEEPEST {
             self.out.push(b'\n');
-            self.out.resize(self.out.len() + self.depth, b'\t');
+            self.out.resize(self.out.len() + tabs, b'\t');
         }
     }
 }
@@ -270,6 +274,23 @@ mod tests {
             "{\n\t\"a\": [],\n\t\"b\": {},\n\t\"c\": [\n\t\t1,\n\t\t{\n\t\t\t\"d\": \"x: y,\"\n\t\t}\n\t],\n\t\"e\": null\n}"
         );
         assert_eq!(relaid("[]", Layout::Tabs), "[]");
+    }
+
+    #[test]
+    fn no_depth_costs_its_square_in_tabs() {
+        let nest = |levels: usize| "[".repeat(levels) + "[0,{}]" + &"]".repeat(levels);
+        let by_tabs = |levels: usize, inmost: &str| {
+            let tabs = |n: usize| format!("\n{}", "\t".repeat(n));
+            let open: String = (1..=levels).map(|n| format!("[{}", tabs(n))).collect();
+            let close: String = (0..levels).rev().map(|n| format!("{}]", tabs(n))).collect();
+            open + inmost + &close
+        };
+        // node 20 as long as there are tabs.
+        let inmost = format!("[\n{0}0,\n{0}{{}}\n{1}]", "\t".repeat(32), "\t".repeat(31));
+        assert_eq!(relaid(&nest(31), Layout::Tabs), by_tabs(31, &inmost));
+        assert_eq!(relaid(&nest(32), Layout::Tabs), by_tabs(32, "[0,{}]"));
+        assert_eq!(relaid(&nest(33), Layout::Tabs), by_tabs(32, "[[0,{}]]"));
+        assert!(relaid(&nest(100_000), Layout::Tabs).len() < 300_000);
         assert_eq!(relaid(" 1.0 ", Layout::Tabs), "1.0");
     }
 
