@@ -207,6 +207,30 @@ fn a_name_with_controls_or_bytes_is_one_escaped_line() {
 }
 
 #[test]
+fn an_empty_name_is_named() {
+    for program in ["curt-check", "curt-name", "curt-pack", "curt2cc", "cc-chain-check", "hermes-dump"] {
+        let expected = format!("{program}: '': No such file or directory\n");
+        Cmd::new(program).arg("").run().status(2).stderr(&expected);
+    }
+    Cmd::new("curt-pack")
+        .args(["-o", ""])
+        .run()
+        .status(2)
+        .stderr("curt-pack: '': No such file or directory\n");
+}
+
+#[test]
+fn a_message_of_any_length_is_one_line_that_a_pipe_takes_whole() {
+    let id = "x".repeat(1_000_000);
+    let row = format!(r#"{{"id":"{id}","messages":[{{"role":"user","content":"hi"}}]}}"#);
+    let dir = Dir::new("edge-long");
+    std::fs::write(dir.join("in"), row).unwrap();
+    let run = Cmd::new("curt-pack").args(["-o", "/proc/self", "in"]).dir(&dir).run().status(2);
+    assert!(run.stderr.len() <= 4096 && run.stderr.ends_with("\n"), "{}", run.stderr.len());
+    assert!(run.stderr.starts_with("curt-pack: in:1: session xxxx"), "{}", run.stderr);
+}
+
+#[test]
 fn a_file_may_have_any_name() {
     let dir = Dir::new("names");
     each(|program| {

@@ -11,7 +11,7 @@ use curt_tools::mapping::counts::{Count, EMIT, PACK};
 use curt_tools::mapping::emit::{self, Emitter};
 use curt_tools::mapping::pack::{self, Fault, Packer};
 use curt_tools::stream::deliver::{Target, Undelivered};
-use curt_tools::stream::operands::{Input, folder_of_bodies};
+use curt_tools::stream::operands::{Input, Named, folder_of_bodies};
 use curt_tools::stream::place::Folder;
 use std::fmt::Display;
 use std::io;
@@ -75,7 +75,7 @@ fn export(path: &Path, args: &Args, shell: &mut Shell) -> Result<(), Stop> {
     let opened = Store::open(path, How::default(), 0);
     let (mut store, found) = match opened.and_then(|mut store| Ok((store.sessions(&pick)?, store))) {
         Ok((found, store)) => (store, found),
-        Err(error) => return trouble(shell, &path.display(), &error),
+        Err(error) => return trouble(shell, &Named(path), &error),
     };
     let mut folder = match (!args.stdout).then(|| open(args, pack::whose)).transpose() {
         Ok(folder) => folder,
@@ -88,7 +88,7 @@ fn export(path: &Path, args: &Args, shell: &mut Shell) -> Result<(), Stop> {
     let mut row = Vec::new();
     for session in found.sessions.iter().take(chosen) {
         row.clear();
-        let place = format!("{}: session {session}", path.display());
+        let place = format!("{}: session {session}", Named(path));
         if let Err(Failure::Session(error)) = store.write(session, &mut row) {
             packer.counts.add(Count::Failed, 1);
             match error.is_of_session() {
@@ -121,7 +121,7 @@ fn emit(path: &Path, args: &Args, shell: &mut Shell) -> Result<(), Stop> {
     let opened = folder_of_bodies(path).and_then(|inputs| Ok((inputs, open(args, emit::whose)?)));
     let (inputs, mut folder) = match opened {
         Ok((inputs, folder)) => (inputs, Some(folder)),
-        Err(error) => return trouble(shell, &path.display(), &error),
+        Err(error) => return trouble(shell, &Named(path), &error),
     };
     let mut emitter = Emitter::default();
     for input in inputs {

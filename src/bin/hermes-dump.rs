@@ -10,6 +10,7 @@ use curt_tools::edge::argv::{ByteSize, Operand, Word};
 use curt_tools::edge::progress::Progress;
 use curt_tools::edge::shell::{self, Buffer, Shell, Stop};
 use curt_tools::hermes::store::{Failure, Found, How, Pick, Store};
+use curt_tools::stream::operands::Named;
 use curt_tools::time::parse_since;
 
 /// print the sessions of Hermes stores, one JSON row a session
@@ -74,7 +75,7 @@ fn run(args: Args, shell: &mut Shell) -> Result<(), Stop> {
         let opened = Store::open(&path, how, args.max_bytes.0);
         let listed = opened.and_then(|mut store| store.sessions(&pick).map(|found| (store, found)));
         match listed {
-            Err(error) => shell.trouble(&path.display(), &error),
+            Err(error) => shell.trouble(&Named(&path), &error),
             Ok((mut store, found)) => {
                 unknown.retain(|id| found.unknown.contains(id));
                 dump(&mut store, &found, &path, args.quiet, shell)?;
@@ -94,7 +95,7 @@ fn dump(store: &mut Store, found: &Found, path: &Path, quiet: bool, shell: &mut 
     let progress = Progress::new(shell, "sessions");
     let total = found.sessions.len() as u64;
     for (done, session) in (1..).zip(&found.sessions) {
-        let place = format_args!("{}: session {session}", path.display());
+        let place = format_args!("{}: session {session}", Named(path));
         match store.write(session, &mut shell.out) {
             Ok(()) => {}
             Err(Failure::Output(error)) => return Err(Stop::Output(error)),
@@ -110,11 +111,11 @@ fn dump(store: &mut Store, found: &Found, path: &Path, quiet: bool, shell: &mut 
 
 fn name_orphans(store: &mut Store, path: &Path, shell: &mut Shell) {
     match store.orphans() {
-        Err(error) => shell.trouble(&path.display(), &error),
+        Err(error) => shell.trouble(&Named(path), &error),
         Ok(orphans) => {
             for (session, count) in orphans {
                 let messages = if count == 1 { "message" } else { "messages" };
-                shell.say(&format_args!("{}: no session {session}: {count} {messages}", path.display()));
+                shell.say(&format_args!("{}: no session {session}: {count} {messages}", Named(path)));
             }
         }
     }

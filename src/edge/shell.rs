@@ -7,6 +7,7 @@
 //! | 2 | trouble: usage, input or output; beats 1 |
 //! | SIGPIPE | the reader of stdout went away; as every C filter dies, so that `xargs` and the shell see it |
 
+use std::borrow::Cow;
 use std::fmt::{self, Display};
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
@@ -131,10 +132,12 @@ impl Shell {
         if place.is_empty() { self.message(reason) } else { self.message(&format!("{place}: {reason}")) }
     }
 
-    /// One line, one `write(2)`, so that messages of parallel programs do not mix. A stderr that cannot
-    /// be written leaves nobody to tell.
+    /// One line, one `write(2)` that a pipe takes whole, so that messages of parallel programs do not mix;
+    /// of a longer one both ends. A stderr that cannot be written leaves nobody to tell.
     fn message(&mut self, text: &str) {
-        let line = format!("{}: {}\n", self.name, escaped(text, self.stderr_is_terminal));
+        let text = escaped(text, self.stderr_is_terminal);
+        let room = libc::PIPE_BUF.saturating_sub(self.name.len() + ": \n".len());
+        let line = format!("{}: {}\n", self.name, both_ends(&text, room));
         let write = || io::stderr().write_all(line.as_bytes());
         let _ = self.progress.as_ref().map_or_else(write, |progress| progress.aside(write));
     }
@@ -293,6 +296,18 @@ fn without_errno(reason: &str) -> &str {
     cut().unwrap_or(reason)
 }
 
+/// `text` in at most so many bytes: what names the place stands at its front, what is wrong at its end.
+fn both_ends(text: &str, most: usize) -> Cow<'_, str> {
+    const GAP: &str = " … ";
+    if text.len() <= most {
+        return text.into();
+    }
+    let half = most.saturating_sub(GAP.len()) / 2;
+    let front = (0..=half).rev().find_map(|end| text.get(..end)).unwrap_or_default();
+    let end = (text.len().saturating_sub(half)..).find_map(|start| text.get(start..)).unwrap_or_default();
+    [front, GAP, end].concat().into()
+}
+
 /// Text that cannot move a cursor, forge a second line, or (on a terminal) reorder or hide what stands
 /// beside it.
 fn escaped(text: &str, terminal: bool) -> String {
@@ -411,6 +426,15 @@ mod tests {
     fn controls_in_a_message_are_always_escaped() {
         assert_eq!(escaped("a\nb\rc\td\x1b[31me\0\x7f\u{9b}", false), r"a\nb\rc\td\x1b[31me\x00\x7f\u{9b}");
         assert_eq!(escaped("plain é 漢 👍", true), "plain é 漢 👍");
+    }
+
+    #[test]
+    fn a_long_message_keeps_both_ends() {
+        assert_eq!(both_ends("place: reason", 13), "place: reason");
+        assert_eq!(both_ends("place: a long reason", 15), "place … eason");
+        assert_eq!(both_ends(&"é".repeat(100), 16), "éé … éé");
+        assert_eq!(both_ends("abc", 1), " … ");
+        assert!(both_ends(&"漢".repeat(10_000), 4000).len() <= 4000);
     }
 
     #[test]

@@ -75,12 +75,14 @@ pub fn folder_of_bodies(path: &Path) -> io::Result<Vec<Input>> {
     Ok(files.into_iter().map(Input::File).collect())
 }
 
-/// A path in a message: as it is, or, when it is not UTF-8, with `\xff` for every byte that is no ASCII.
+/// A path in a message: as it is, or, when it is not UTF-8, with `\xff` for every byte that is no ASCII;
+/// `''` when there is nothing of it.
 pub struct Named<'a>(pub &'a Path);
 
 impl fmt::Display for Named<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0.to_str() {
+            Some("") => f.write_str("''"),
             Some(text) => f.write_str(text),
             None => self.0.as_os_str().as_bytes().escape_ascii().fmt(f),
         }

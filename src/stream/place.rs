@@ -26,6 +26,7 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
+use super::operands::Named;
 use rustix::fs::OFlags;
 use tempfile::TempPath;
 
@@ -594,7 +595,7 @@ pub fn put(path: &Path, report: &[u8]) -> io::Result<()> {
 
 /// An error that says where.
 fn at(path: &Path, error: &io::Error) -> io::Error {
-    io::Error::new(error.kind(), format!("{}: {error}", path.display()))
+    io::Error::new(error.kind(), format!("{}: {error}", Named(path)))
 }
 
 #[cfg(test)]
