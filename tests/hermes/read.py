@@ -116,8 +116,11 @@ def calls(stored):
     return sum(isinstance(call, dict) for call in ([stored] if isinstance(stored, dict) else stored))
 
 
-def messages(rows):
-    for row in rows:
+def messages(db, id):
+    # Hermes reads calls that are no JSON as none; their row stays all the same.
+    odd = "SELECT id FROM messages WHERE session_id = ? AND trim(tool_calls) <> '' AND NOT json_valid(tool_calls)"
+    odd = {row[0] for row in db._conn.execute(odd, (id,))}
+    for row in db.get_messages(id, include_compacted=True):
         role, text = row["role"], said(row["role"], row["content"])
         hidden = row.get("display_kind") == "hidden" or row.get("_compressed_summary")
         if hidden or role not in ("user", "assistant", "tool"):
@@ -125,13 +128,13 @@ def messages(rows):
         message = {"role": role, "content": text, "timestamp": math.floor(row["timestamp"] * 1000 + 0.5)}
         if role == "assistant":
             message |= {"thinking": thought(row), "toolCalls": calls(row["tool_calls"] or [])}
-        if role == "tool" or text.strip() or message.get("thinking") or message.get("toolCalls"):
+        if role == "tool" or text.strip() or message.get("thinking") or message.get("toolCalls") or row["id"] in odd:
             yield message
 
 
 def session(db, id):
     try:
-        return list(messages(db.get_messages(id, include_compacted=True)))
+        return list(messages(db, id))
     except OperationalError:  # bytes that are no UTF-8 end its reader
         return None
 
