@@ -501,11 +501,9 @@ impl Asks {
             )
         });
         let asked = asked(&message);
-        let messages = |after| -> rusqlite::Result<String> {
-            let of_session = messages_of_session(conn, after)?;
-            Ok(format!("SELECT {asked} FROM main.messages AS t WHERE {of_session} ORDER BY t.id"))
-        };
-        let (messages_sql, more_sql) = (messages("")?, messages(" AND id > ?2")?);
+        let rows = Rows::of(conn)?;
+        let messages = |after| format!("SELECT {asked} FROM {}", rows.of_session(after));
+        let (messages_sql, more_sql) = (messages(""), messages(" AND id > ?2"));
         let has_key = has_key(conn)?;
         let is_utf8 = conn.query_row("PRAGMA encoding", [], |row| row.get::<_, String>(0))? == "UTF-8";
         Ok(Asks {
@@ -565,26 +563,58 @@ fn is_id(column: &str) -> String {
     format!("{column} IS ?1 COLLATE BINARY")
 }
 
-/// The condition that picks the messages of session `?1`, so that they come in `id` order without
-/// their contents being sorted. `after` picks some of them, by `id`.
-fn messages_of_session(conn: &Connection, after: &str) -> rusqlite::Result<String> {
-    let has_index = |columns: &str| {
-        conn.query_row(
-            "SELECT EXISTS (SELECT 1 FROM pragma_index_list('messages', 'main') AS l
-             WHERE l.partial = 0 AND (SELECT group_concat(name) FROM
-             (SELECT name FROM pragma_index_info(l.name, 'main') ORDER BY seqno)) || ',' LIKE ?1 || ',%')",
-            [columns],
-            |row| row.get::<_, bool>(0),
-        )
-    };
-    let is_session = is_id("session_id");
-    if !has_index("session_id,id")? && has_index("session_id")? && has_rowid(conn, "messages") {
-        // Releases before schema 30: sort the numbers, then fetch row by row.
-        return Ok(format!(
-            "t.rowid IN (SELECT rowid FROM main.messages WHERE {is_session}{after}) AND +{is_session}"
-        ));
+/// How the messages of a session are found in `id` order, without their contents being sorted.
+enum Rows {
+    /// Over an index that has them in this order, or for want of anything better.
+    Ordered,
+    /// Releases before schema 30: the numbers are sorted, then fetched row by row.
+    ByNumber,
+    /// An extract that somebody made without its keys: over an index of ours, in memory. Else each
+    /// session would read all messages.
+    Indexed,
+}
+
+impl Rows {
+    fn of(conn: &Connection) -> rusqlite::Result<Rows> {
+        let has_index = |columns: &str| {
+            conn.query_row(
+                "SELECT EXISTS (SELECT 1 FROM pragma_index_list('messages', 'main') AS l
+                 WHERE l.partial = 0 AND (SELECT group_concat(name) FROM
+                 (SELECT name FROM pragma_index_info(l.name, 'main') ORDER BY seqno)) || ',' LIKE ?1 || ',%')",
+                [columns],
+                |row| row.get::<_, bool>(0),
+            )
+        };
+        if has_index("session_id,id")? || !has_rowid(conn, "messages") {
+            return Ok(Rows::Ordered);
+        }
+        if has_index("session_id")? {
+            return Ok(Rows::ByNumber);
+        }
+        let indexed = conn.execute_batch(
+            "CREATE TEMP TABLE numbers AS SELECT session_id, id, rowid AS number FROM main.messages;
+             CREATE INDEX temp.numbers_of_session ON numbers (session_id, id, number)",
+        );
+        // What cannot be read here may be of one session.
+        Ok(if indexed.is_ok() { Rows::Indexed } else { Rows::Ordered })
     }
-    Ok(format!("{is_session}{after}"))
+
+    /// What to select from as `t`: the messages of session `?1`. `after` picks some of them, by `id`.
+    fn of_session(&self, after: &str) -> String {
+        let of_session = format!("{}{after}", is_id("session_id"));
+        match self {
+            Rows::Ordered => format!("main.messages AS t WHERE {of_session} ORDER BY t.id"),
+            Rows::ByNumber => format!(
+                "main.messages AS t WHERE t.rowid IN (SELECT rowid FROM main.messages WHERE {of_session})
+                 AND +{} ORDER BY t.id",
+                is_id("session_id")
+            ),
+            Rows::Indexed => format!(
+                "(SELECT number FROM temp.numbers WHERE {of_session} ORDER BY id, number) AS n
+                 CROSS JOIN main.messages AS t ON t.rowid = n.number"
+            ),
+        }
+    }
 }
 
 /// Whether the rows of a table have numbers of their own.
@@ -893,19 +923,43 @@ mod tests {
             let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/hermes").join(name);
             let store = Store::open(&path, How::Immutable, 0).unwrap();
             for sql in [&store.asks.messages_sql, &store.asks.more_sql] {
-                let mut statement = store.opened.conn.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).unwrap();
-                let parameters = statement.parameter_count();
-                let steps =
-                    statement.query_map(params_of(parameters), |row| row.get::<_, String>(3)).unwrap();
-                let plan = steps.map(Result::unwrap).collect::<Vec<_>>().join("\n");
+                let plan = plan(&store, sql);
                 assert!(plan.contains(by), "{name}: {plan}");
                 assert!(!plan.contains("TEMP B-TREE") && !plan.contains("SCAN"), "{name}: {plan}");
             }
         }
     }
 
-    fn params_of(count: usize) -> impl rusqlite::Params {
-        rusqlite::params_from_iter(std::iter::repeat_n(1, count))
+    fn plan(store: &Store, sql: &str) -> String {
+        let mut statement = store.opened.conn.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).unwrap();
+        let params = rusqlite::params_from_iter(std::iter::repeat_n(1, statement.parameter_count()));
+        let steps = statement.query_map(params, |row| row.get::<_, String>(3)).unwrap();
+        steps.map(Result::unwrap).collect::<Vec<_>>().join("\n")
+    }
+
+    #[test]
+    fn an_extract_without_keys_gets_an_index_in_memory() {
+        for keys in [
+            // A message key, but nothing by session; then no key at all, and the rows out of order.
+            "DROP INDEX idx_messages_session;",
+            "CREATE TABLE s AS SELECT * FROM sessions; CREATE TABLE m AS SELECT * FROM messages ORDER BY id DESC;
+             DROP TABLE sessions; DROP TABLE messages;
+             ALTER TABLE s RENAME TO sessions; ALTER TABLE m RENAME TO messages;",
+        ] {
+            let (dir, path, agent) = store("");
+            say_much(&agent);
+            agent.execute_batch(keys).unwrap();
+            let mut store = Store::open(&path, How::Careful, 0).unwrap();
+            let plan = plan(&store, &store.asks.more_sql);
+            assert!(plan.contains("COVERING INDEX numbers_of_session (session_id=?"), "{plan}");
+            assert!(!plan.contains("TEMP B-TREE"), "{plan}");
+            let sessions = listed(&mut store);
+            let row = written(&mut store, &sessions[0]);
+            let places = ["one", "ppp", "qqq", "rrr", "sss", "ttt"].map(|word| row.find(word).unwrap());
+            assert!(places.is_sorted(), "{keys}");
+            assert_eq!(row.matches("\"role\"").count(), 6, "{keys}");
+            assert_eq!(names(&dir), ["state.db"]);
+        }
     }
 
     #[test]
