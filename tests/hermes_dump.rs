@@ -108,8 +108,7 @@ fn every_row_of_every_release_and_each_in_its_place() {
             let session = Session::read(row).unwrap();
             let numbers =
                 row.get("messages").unwrap().items().map(|m| m.get("id").unwrap().integer().unwrap());
-            let contents =
-                session.messages.iter().map(|m| m.content().map(Cell::text).map(|c| c.into_owned()));
+            let contents = session.messages().map(|m| m.content().map(Cell::text).map(|c| c.into_owned()));
             assert_eq!(numbers.zip(contents).collect::<Vec<_>>(), expected, "{name} {id}");
         }
     }
@@ -157,8 +156,15 @@ fn assert_same_message(ours: Raw, theirs: Raw) {
         let is_same = match (key.as_str(), expected.is_string()) {
             // Python read a BLOB; the oracle spells it in hex.
             ("content", false) if value.get("base64").is_some() => {
-                let bytes =
-                    Session::read(wrapped(ours)).unwrap().messages[0].content().unwrap().text().into_owned();
+                let bytes = Session::read(wrapped(ours))
+                    .unwrap()
+                    .messages()
+                    .next()
+                    .unwrap()
+                    .content()
+                    .unwrap()
+                    .text()
+                    .into_owned();
                 text(expected.get("bytes").unwrap())
                     == bytes.iter().map(|b| format!("{b:02x}")).collect::<String>()
             }

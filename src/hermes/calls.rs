@@ -293,7 +293,7 @@ mod tests {
     fn answers(pairing: &mut Pairing, id: &str) -> Answers {
         let row = format!(r#"{{"id":"s","messages":[{{"tool_call_id":"{id}"}}]}}"#);
         let session = super::super::session::Session::read(Raw::parse(row.as_bytes()).unwrap()).unwrap();
-        let cell = session.messages.first().and_then(|row| row.tool_call_id());
+        let cell = session.messages().next().and_then(|row| row.tool_call_id());
         pairing.result(cell)
     }
 

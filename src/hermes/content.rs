@@ -251,7 +251,7 @@ mod tests {
         escape_into(&mut row, text);
         row.extend_from_slice(b"}]}");
         let session = Session::read(Raw::parse(&row).unwrap()).unwrap();
-        let (text, done) = content(session.messages[0].content().unwrap(), manner);
+        let (text, done) = content(session.messages().next().unwrap().content().unwrap(), manner);
         let mut token = Vec::new();
         text.write(&mut token);
         (String::from_utf8(Raw::parse(&token).unwrap().text().unwrap().into_owned()).unwrap(), done)
@@ -359,14 +359,14 @@ mod tests {
         let row = br#"{"id":"s","messages":[{"content":"\u0000json:[{\"type\":\"text\",\"text\":\"x\\ud83dy\"}]"}]}"#;
         let session = Session::read(Raw::parse(row).unwrap()).unwrap();
         let mut token = Vec::new();
-        content(session.messages[0].content().unwrap(), Manner::default()).0.write(&mut token);
+        content(session.messages().next().unwrap().content().unwrap(), Manner::default()).0.write(&mut token);
         assert_eq!(token, br#""x\ud83dy""#);
     }
 
     fn thought(row: &str) -> Option<String> {
         let row = format!(r#"{{"id":"s","messages":[{row}]}}"#);
         let session = Session::read(Raw::parse(row.as_bytes()).unwrap()).unwrap();
-        let text = thinking(session.messages[0].thoughts())?;
+        let text = thinking(session.messages().next().unwrap().thoughts())?;
         Some(String::from_utf8(text.decoded().into_owned()).unwrap())
     }
 

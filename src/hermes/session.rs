@@ -4,14 +4,39 @@ use crate::json::raw::{Kind, Raw};
 use crate::json::text::{Text, is_blank};
 use base64::Engine as _;
 use std::borrow::Cow;
+use std::hash::{BuildHasher, Hash, RandomState};
 
-/// One session: the cells of its own row by name, and its message rows in store order.
+/// One session: the cells of its own row by name, and its message rows in store order. Nothing is copied
+/// and no row is kept: a session may hold millions.
 #[derive(Debug)]
 pub struct Session<'a> {
-    row: Raw<'a>,
-    /// The message rows, in `messages.id` order.
-    pub messages: Vec<Row<'a>>,
+    cells: [Option<Raw<'a>>; COLUMNS.len()],
+    messages: Raw<'a>,
 }
+
+/// The columns of a session that have a reader.
+const COLUMNS: [&str; 20] = [
+    "id",
+    "title",
+    "model",
+    "source",
+    "chat_type",
+    "started_at",
+    "ended_at",
+    "end_reason",
+    "input_tokens",
+    "output_tokens",
+    "cache_read_tokens",
+    "cache_write_tokens",
+    "reasoning_tokens",
+    "estimated_cost_usd",
+    "cost_status",
+    "cost_source",
+    "usage",
+    "withheld",
+    "malformed",
+    "messages",
+];
 
 impl<'a> Session<'a> {
     /// Read one session row. The error says which part of the record is not there.
@@ -19,32 +44,63 @@ impl<'a> Session<'a> {
         if row.kind() != Kind::Object {
             return Err("not a session row: no object");
         }
-        if row.get("id").is_none() {
+        // One pass, for the last member is as long as all the others.
+        let mut cells = [None; COLUMNS.len()];
+        for (key, value) in row.members() {
+            for (column, cell) in COLUMNS.into_iter().zip(&mut cells) {
+                if key.is(column) {
+                    *cell = Some(value);
+                }
+            }
+        }
+        let mut session = Session { cells, messages: Raw::known(b"[]") };
+        if session.raw("id").is_none() {
             return Err("not a session row: no id");
         }
-        let messages = row.get("messages").filter(|m| m.kind() == Kind::Array);
-        let messages = messages.ok_or("not a session row: no messages")?.items().map(Row::read).collect();
-        Ok(Session { row, messages })
+        let messages = session.raw("messages").filter(|messages| messages.kind() == Kind::Array);
+        session.messages = messages.ok_or("not a session row: no messages")?;
+        Ok(session)
     }
 
-    /// A cell of the session's own row; NULL is `None`.
+    fn raw(&self, column: &str) -> Option<Raw<'a>> {
+        let place = COLUMNS.iter().position(|known| *known == column)?;
+        self.cells.get(place).copied().flatten()
+    }
+
+    /// The message rows, in `messages.id` order, read as they are asked for.
+    pub fn messages(&self) -> impl Iterator<Item = Row<'a>> + Clone + use<'a> {
+        self.messages.items().map(Row::read)
+    }
+
+    /// A cell of the session's own row, of one of the columns that have a reader; NULL is `None`.
     pub fn cell(&self, column: &str) -> Option<Cell<'a>> {
-        Cell::of(self.row.get(column)?)
+        Cell::of(self.raw(column)?)
     }
 
     /// The rows of `session_model_usage`, in order of first use.
-    pub fn usage(&self) -> impl Iterator<Item = Raw<'a>> {
-        self.row.get("usage").into_iter().flat_map(Raw::items)
+    pub fn usage(&self) -> impl Iterator<Item = Raw<'a>> + use<'a> {
+        self.raw("usage").into_iter().flat_map(Raw::items)
     }
 
     /// Names of the columns that were not NULL and were not read.
-    pub fn withheld(&self) -> impl Iterator<Item = Cow<'a, str>> {
-        names(self.row.get("withheld"))
+    pub fn withheld(&self) -> impl Iterator<Item = Cow<'a, str>> + use<'a> {
+        names(self.raw("withheld"))
     }
 
     /// Names of the columns whose cell was of the wrong kind.
-    pub fn malformed(&self) -> impl Iterator<Item = Cow<'a, str>> {
-        names(self.row.get("malformed"))
+    pub fn malformed(&self) -> impl Iterator<Item = Cow<'a, str>> + use<'a> {
+        names(self.raw("malformed"))
+    }
+}
+
+/// Tells contents apart by 128 bits, which nobody can aim at: the keys are drawn anew for each run.
+#[derive(Debug, Default)]
+pub(super) struct Digest([RandomState; 2]);
+
+impl Digest {
+    /// The digest of anything.
+    pub(super) fn of(&self, what: impl Hash) -> [u64; 2] {
+        self.0.each_ref().map(|state| state.hash_one(&what))
     }
 }
 
@@ -74,7 +130,7 @@ impl<'a> Row<'a> {
     fn read(message: Raw<'a>) -> Self {
         let mut row = Row::default();
         for (key, value) in message.members() {
-            let place = match key.quoted().unwrap_or_default() {
+            let place = match &*key.text().unwrap_or_default() {
                 b"role" => &mut row.role,
                 b"content" => &mut row.content,
                 b"tool_calls" => &mut row.tool_calls,

@@ -7,9 +7,8 @@
 //! | 0 | 1 | compacted away; the person still sees it |
 //! | 0 | 0 | rewound, or the superseded original of a row that a compaction stored again |
 
-use super::session::Row;
+use super::session::{Digest, Row};
 use crate::json::raw::Raw;
-use std::collections::HashMap;
 
 /// What became of each row. Only sums of these leave this module.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,27 +24,58 @@ pub enum Fate {
 }
 
 /// The fate of each row, in the order given, which must be that of `messages.id`.
-pub fn fates(rows: &[Row<'_>]) -> Vec<Fate> {
-    let mut copies = Copies::none(rows.len());
+pub fn fates<'a>(rows: impl Iterator<Item = Row<'a>> + Clone) -> Vec<Fate> {
+    let mut is_marked = false;
+    let alone = rows.clone().map(|row| {
+        is_marked |= row.standing() != Standing::Live;
+        if row.is_hidden() { Fate::Hidden } else { Fate::Shown }
+    });
+    let alone: Vec<Fate> = alone.collect();
     // Only compaction stores a message twice, and it leaves a mark on one of the two.
-    if rows.iter().any(|row| row.standing() != Standing::Live) {
-        join_twins(rows, &mut copies);
-        join_tails(rows, &mut copies);
-    }
-    let firsts: Vec<usize> = (0..rows.len()).map(|at| copies.first(at)).collect();
+    if is_marked { with_copies(rows, alone) } else { alone }
+}
+
+/// The same where rows may be copies of others; `alone` is what those that are seen would be by themselves.
+fn with_copies<'a>(rows: impl Iterator<Item = Row<'a>>, alone: Vec<Fate>) -> Vec<Fate> {
+    let digest = Digest::default();
+    let rows: Vec<Trace> = rows.map(|row| Trace::of(&row, &digest)).collect();
+    let mut copies = Copies::none(rows.len());
+    join_twins(&rows, &mut copies);
+    join_tails(&rows, &mut copies);
     let mut seen = vec![false; rows.len()];
-    for (row, first) in rows.iter().zip(&firsts) {
-        if let Some(seen) = seen.get_mut(*first) {
-            *seen |= row.standing() != Standing::Dropped;
+    for (at, row) in rows.iter().enumerate() {
+        if let Some(seen) = seen.get_mut(copies.first(at)) {
+            *seen |= row.standing != Standing::Dropped;
         }
     }
-    let fate = |(at, (row, first)): (usize, (&Row<'_>, usize))| match seen.get(first) {
-        Some(true) if at != first => Fate::Folded,
-        Some(true) if row.is_hidden() => Fate::Hidden,
-        Some(true) => Fate::Shown,
-        _ => Fate::Rewound,
+    let fate = |(at, alone)| match copies.first(at) {
+        first if seen.get(first) != Some(&true) => Fate::Rewound,
+        first if first != at => Fate::Folded,
+        _ => alone,
     };
-    rows.iter().zip(firsts).enumerate().map(fate).collect()
+    alone.into_iter().enumerate().map(fate).collect()
+}
+
+/// What must be known of a row to find its copies.
+struct Trace {
+    /// What makes two rows one message, but for their time: Hermes' own key,
+    said: [u64; 2],
+    /// and their time.
+    time: [u64; 2],
+    standing: Standing,
+    is_summary: bool,
+}
+
+impl Trace {
+    fn of(row: &Row<'_>, digest: &Digest) -> Self {
+        let said = [row.role, row.content, row.tool_call_id, row.tool_calls, row.tool_name];
+        Trace {
+            said: digest.of(said),
+            time: digest.of(row.timestamp),
+            standing: row.standing(),
+            is_summary: row.is_summary(),
+        }
+    }
 }
 
 /// Which rows are one message: the lowest of them keeps its place and time for all.
@@ -80,15 +110,17 @@ impl Copies {
 }
 
 /// Rows equal to the last column, time included, of which one is compacted or superseded.
-fn join_twins(rows: &[Row<'_>], copies: &mut Copies) {
-    let mut groups: HashMap<_, Vec<usize>> = HashMap::new();
-    for (at, row) in rows.iter().enumerate() {
-        groups.entry((row.said(), row.timestamp)).or_default().push(at);
-    }
-    let is_marked = |at: &usize| rows.get(*at).is_some_and(|row| row.standing() != Standing::Live);
-    for group in groups.into_values().filter(|group| group.iter().any(is_marked)) {
-        for pair in group.windows(2) {
-            if let [one, next] = pair {
+fn join_twins(rows: &[Trace], copies: &mut Copies) {
+    let mut order: Vec<(&Trace, usize)> = rows.iter().zip(0..).collect();
+    let key = |(row, at): &(&Trace, usize)| (row.said, row.time, *at);
+    order.sort_unstable_by_key(key);
+    let is_twin = |one: &(&Trace, usize), other: &(&Trace, usize)| {
+        one.0.said == other.0.said && one.0.time == other.0.time
+    };
+    for group in order.chunk_by(is_twin) {
+        let is_marked = group.iter().any(|(row, _)| row.standing != Standing::Live);
+        for pair in group.windows(2).filter(|_| is_marked) {
+            if let [(_, one), (_, next)] = pair {
                 copies.join(*one, *next);
             }
         }
@@ -97,21 +129,48 @@ fn join_twins(rows: &[Row<'_>], copies: &mut Copies) {
 
 /// Releases that do not stamp live messages give the copies a new time. What compaction wrote right
 /// after a summary is then known by being, row for row, what stood right before it.
-fn join_tails(rows: &[Row<'_>], copies: &mut Copies) {
-    let summaries = rows.iter().enumerate().filter(|(_, row)| row.is_summary()).map(|(at, _)| at);
+fn join_tails(rows: &[Trace], copies: &mut Copies) {
+    /// More than any compaction carries over; a bound, so that no session costs the square of its length.
+    const LONGEST: usize = 1000;
+    let summaries = rows.iter().enumerate().filter(|(_, row)| row.is_summary).map(|(at, _)| at);
     for summary in summaries {
         let (before, after) = (rows.get(..summary), rows.get(summary + 1..));
         let (Some(before), Some(after)) = (before, after) else { continue };
         // Every original left the live set when the copy was made.
-        let longest = before.iter().rev().take_while(|row| row.standing() != Standing::Live).count();
-        let copied = (1..=longest.min(after.len())).rev().find(|len| {
-            let originals = before.iter().rev().take(*len).rev();
-            originals.zip(after).all(|(original, copy)| original.said() == copy.said())
-        });
-        for nth in 1..=copied.unwrap_or(0) {
-            copies.join(summary - nth, summary + 1 + copied.unwrap_or(0) - nth);
+        let most = after.len().min(LONGEST);
+        let longest = before.iter().rev().take(most).take_while(|row| row.standing != Standing::Live).count();
+        let (Some((_, originals)), Some(copied)) =
+            (before.split_at_checked(before.len().saturating_sub(longest)), after.get(..longest))
+        else {
+            continue;
+        };
+        let copied = longest_front_at_end(copied, originals);
+        for nth in 1..=copied {
+            copies.join(summary - nth, summary + 1 + copied - nth);
         }
     }
+}
+
+/// How long the longest front of `these` is that stands at the end of `those`, which is no longer, in the
+/// time it takes to look at both (Knuth, Morris and Pratt's way).
+fn longest_front_at_end(these: &[Trace], those: &[Trace]) -> usize {
+    let is = |row: &Trace, at: usize| these.get(at).is_some_and(|this| this.said == row.said);
+    // By length of a front: how long the next shorter front is that stands at its end.
+    let mut shorter = vec![0; these.len() + 1];
+    let longer = |shorter: &[usize], mut front: usize, row: &Trace| {
+        while front > 0 && !is(row, front) {
+            front = shorter.get(front).copied().unwrap_or_default();
+        }
+        front + usize::from(is(row, front))
+    };
+    let mut front = 0;
+    for (row, length) in these.iter().zip(1_usize..).skip(1) {
+        front = longer(&shorter, front, row);
+        if let Some(place) = shorter.get_mut(length) {
+            *place = front;
+        }
+    }
+    those.iter().fold(0, |front, row| longer(&shorter, front, row))
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -121,7 +180,7 @@ enum Standing {
     Dropped,
 }
 
-impl<'a> Row<'a> {
+impl Row<'_> {
     fn standing(&self) -> Standing {
         let is_one = |flag: Option<Raw<'_>>| flag.and_then(Raw::number) == Some(1.0);
         match (self.active.is_none() || is_one(self.active), is_one(self.compacted)) {
@@ -147,18 +206,13 @@ impl<'a> Row<'a> {
             || self.role.is_some_and(|role| role.is("user") || role.is("assistant"))
                 && self.content.is_some_and(opens_like_one)
     }
-
-    /// What makes two rows one message, but for their time: Hermes' own key.
-    fn said(&self) -> [Option<Raw<'a>>; 5] {
-        [self.role, self.content, self.tool_call_id, self.tool_calls, self.tool_name]
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::session::Session;
     use super::Fate::{self, *};
-    use super::fates;
+    use super::{Standing, Trace, fates, longest_front_at_end};
     use crate::json::raw::Raw;
 
     /// Fates of rows given as `content time active compacted [extra members]`.
@@ -178,7 +232,7 @@ mod tests {
             })
             .collect();
         let row = format!(r#"{{"id":"s","messages":[{}]}}"#, rows.join(","));
-        fates(&Session::read(Raw::parse(row.as_bytes()).unwrap()).unwrap().messages)
+        fates(Session::read(Raw::parse(row.as_bytes()).unwrap()).unwrap().messages())
     }
 
     const SUMMARY: &str = "[CONTEXT_COMPACTION_x 7 1 0";
@@ -219,6 +273,40 @@ mod tests {
         assert_eq!(of(&rows), [Shown, Shown, Folded]);
         let rows = ["t 1 1 0", SUMMARY, "t 8 1 0"];
         assert_eq!(of(&rows), [Shown, Shown, Shown], "a live row was never copied");
+    }
+
+    #[test]
+    fn the_longest_tail_is_found_whatever_repeats_in_it() {
+        // By trying every length.
+        let trace =
+            |said| Trace { said: [said, 0], time: [0, 0], standing: Standing::Live, is_summary: false };
+        let told = |n: u64, bits: u64| (0..n).map(|at| trace(bits >> at & 1)).collect::<Vec<_>>();
+        for length in 1..=7 {
+            for bits in 0..1 << (2 * length) {
+                let (these, those) = (told(length, bits), told(length, bits >> length));
+                let same = |len: &usize| {
+                    let end = those.iter().rev().take(*len).rev();
+                    end.zip(&these).all(|(one, other)| one.said == other.said)
+                };
+                let longest = (0..=length as usize).rev().find(same).unwrap();
+                assert_eq!(longest_front_at_end(&these, &those), longest, "{length} {bits:b}");
+            }
+        }
+    }
+
+    #[test]
+    fn no_pattern_of_rows_costs_its_square() {
+        // Each of these takes minutes when it does.
+        let many = 20_000;
+        let again = |row: &str| vec![row.to_owned(); many];
+        let trap = [again("ok 1 0 1"), vec!["b 5 0 1".into(), SUMMARY.into()], again("ok 9 1 0")].concat();
+        let shown = |rows: &[String]| {
+            of(&rows.iter().map(String::as_str).collect::<Vec<_>>()).iter().filter(|f| **f == Shown).count()
+        };
+        assert_eq!(shown(&trap), 1 + 1 + 1 + many);
+        assert_eq!(shown(&again(&SUMMARY.replace("1 0", "0 1"))), 1);
+        let apart: Vec<String> = (0..many).map(|n| format!("[CONTEXT_COMPACTION_x {n} 0 1")).collect();
+        assert!(shown(&apart) > 0);
     }
 
     #[test]

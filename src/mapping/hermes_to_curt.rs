@@ -44,8 +44,10 @@ pub struct Options {
 /// A session whose rows are chosen and whose header is known; its messages are made while they are
 /// written, so that memory follows the row and not the conversation.
 pub struct Conversation<'s, 'a> {
+    session: &'s Session<'a>,
     header: Header<'a>,
-    rows: Vec<(Role, &'s Row<'a>)>,
+    /// By message row, what it becomes; `None` for one that is left out.
+    roles: Vec<Option<Role>>,
     options: Options,
     /// What choosing dropped.
     counts: Counts,
@@ -77,19 +79,15 @@ impl<'s, 'a> Conversation<'s, 'a> {
     /// Choose the rows of a session and make its header.
     pub fn of(session: &'s Session<'a>, options: Options) -> Self {
         let mut counts = Counts::default();
-        let rows = choose(session, options, &mut counts);
-        for column in session.withheld().chain(session.messages.iter().flat_map(Row::withheld)) {
-            counts.tally(Count::RedactedFields, &column);
-        }
-        for column in session.malformed().chain(session.messages.iter().flat_map(Row::malformed)) {
-            counts.tally(Count::MalformedCells, &column);
-        }
-        Conversation { header: header(session, &rows), rows, options, counts }
+        session.withheld().for_each(|column| counts.tally(Count::RedactedFields, &column));
+        session.malformed().for_each(|column| counts.tally(Count::MalformedCells, &column));
+        let (roles, glance) = choose(session, options, &mut counts);
+        Conversation { session, header: header(session, glance), roles, options, counts }
     }
 
     /// Whether no message is left: no file is made (rulings, "A session with no message left").
     pub fn is_empty(&self) -> bool {
-        self.rows.is_empty()
+        self.roles.iter().all(Option::is_none)
     }
 
     /// Everything but the messages.
@@ -110,19 +108,21 @@ impl<'s, 'a> Conversation<'s, 'a> {
         let mut time = self.header.created_at;
         let mut body = Body::begin(to, layout, &self.header)?;
         let session_id = self.header.id.decoded();
-        for ((role, row), number) in self.rows.iter().zip(1_u64..) {
+        let rows = self.session.messages().zip(&self.roles);
+        let rows = rows.filter_map(|(row, role)| Some(((*role)?, row)));
+        for ((role, row), number) in rows.zip(1_u64..) {
             time = row.seconds().map_or(time, to_millis);
             let mut message = Message {
                 id: Text::Decoded([&*session_id, format!("-{number}").as_bytes()].concat().into()),
                 role: role.name(),
-                content: self.content(*role, row, &mut counts),
+                content: self.content(role, &row, &mut counts),
                 timestamp: time,
                 extras: Vec::new(),
             };
             match role {
                 Role::User => counts.add(Count::UnmatchedToolCalls, pairing.turn()),
-                Role::Assistant => assistant(row, &mut message, &mut pairing, &mut counts),
-                Role::Tool => tool(row, &mut message, &mut pairing, &mut counts),
+                Role::Assistant => assistant(&row, &mut message, &mut pairing, &mut counts),
+                Role::Tool => tool(&row, &mut message, &mut pairing, &mut counts),
             }
             body.message(&message)?;
             counts.add(Count::Messages, 1);
@@ -143,35 +143,58 @@ impl<'s, 'a> Conversation<'s, 'a> {
     }
 }
 
-/// The rows that become messages; the others are counted.
-fn choose<'s, 'a>(
-    session: &'s Session<'a>,
-    options: Options,
-    counts: &mut Counts,
-) -> Vec<(Role, &'s Row<'a>)> {
-    let fates = match options.all_rows {
-        true => vec![Fate::Shown; session.messages.len()],
-        false => fates(&session.messages),
-    };
-    let mut rows = Vec::new();
-    for (row, fate) in session.messages.iter().zip(fates) {
+/// What the header says of the messages.
+#[derive(Default)]
+struct Glance {
+    first_time: Option<f64>,
+    /// The last message may have no time of its own: then it has that of the one before.
+    last_time: Option<f64>,
+    has_tokens: bool,
+    /// Only where the session has none.
+    title: Option<Vec<u8>>,
+}
+
+impl Glance {
+    fn at(&mut self, role: Role, row: &Row<'_>, wants_title: bool) {
+        self.last_time = row.seconds().or(self.last_time);
+        self.first_time = self.first_time.or(self.last_time);
+        self.has_tokens |= role == Role::Assistant && row.token_count().is_some();
+        if wants_title && self.title.is_none() && role == Role::User {
+            self.title = row.content().and_then(title);
+        }
+    }
+}
+
+/// Which rows become messages; the others are counted.
+fn choose(session: &Session<'_>, options: Options, counts: &mut Counts) -> (Vec<Option<Role>>, Glance) {
+    let fates = if options.all_rows { Vec::new() } else { fates(session.messages()) };
+    let fates = fates.into_iter().chain(std::iter::repeat(Fate::Shown));
+    let wants_title = stored(session, "title").is_none();
+    let mut glance = Glance::default();
+    let roles = session.messages().zip(fates).map(|(row, fate)| {
+        row.withheld().for_each(|column| counts.tally(Count::RedactedFields, &column));
+        row.malformed().for_each(|column| counts.tally(Count::MalformedCells, &column));
         match fate {
             Fate::Folded => counts.add(Count::FoldedRows, 1),
             Fate::Rewound => counts.add(Count::RewoundRows, 1),
             Fate::Hidden => counts.add(Count::HiddenRows, 1),
-            Fate::Shown => match Role::of(row) {
-                None => counts.tally(Count::SkippedRoles, &role_name(row)),
-                Some(role) if says_nothing(role, row) => {
+            Fate::Shown => match Role::of(&row) {
+                None => counts.tally(Count::SkippedRoles, &role_name(&row)),
+                Some(role) if says_nothing(role, &row) => {
                     counts.add(Count::EmptyDropped, 1);
                     if let (Role::Assistant, Some(cell)) = (role, row.tool_calls()) {
-                        malformed_calls(row, &calls(cell), counts);
+                        malformed_calls(&row, &calls(cell), counts);
                     }
                 }
-                Some(role) => rows.push((role, row)),
+                Some(role) => {
+                    glance.at(role, &row, wants_title);
+                    return Some(role);
+                }
             },
         }
-    }
-    rows
+        None
+    });
+    (roles.collect(), glance)
 }
 
 /// A role for a report: one that looks like a role, so that no text gets there.
@@ -240,21 +263,17 @@ fn tool<'a>(row: &Row<'a>, message: &mut Message<'a>, pairing: &mut Pairing, cou
     message.extras.extend(row.tool_name().map(|name| ("toolName", Extra::Text(name.token()))));
 }
 
-fn header<'a>(session: &Session<'a>, rows: &[(Role, &Row<'a>)]) -> Header<'a> {
+fn header<'a>(session: &Session<'a>, glance: Glance) -> Header<'a> {
     let seconds = |column| session.cell(column).and_then(|cell| cell.raw().number()).and_then(in_window);
-    let first_time = rows.iter().find_map(|(_, row)| row.seconds());
-    let created_at = seconds("started_at").or(first_time).map_or(0, to_millis);
-    // The last message may have no time of its own: then it has that of the one before.
-    let last_time = rows.iter().rev().find_map(|(_, row)| row.seconds());
-    let updated_at = [seconds("ended_at"), last_time].into_iter().flatten().map(to_millis).max();
-    let has_tokens = rows.iter().any(|(role, row)| *role == Role::Assistant && row.token_count().is_some());
-    let stored = |column| session.cell(column).filter(|cell| !cell.text().is_empty()).map(Cell::token);
+    let created_at = seconds("started_at").or(glance.first_time).map_or(0, to_millis);
+    let updated_at = [seconds("ended_at"), glance.last_time].into_iter().flatten().map(to_millis).max();
+    let derived = || Text::Decoded(glance.title.unwrap_or_default().into());
     Header {
         id: session.cell("id").map(Cell::token).unwrap_or_default(),
-        title: stored("title").unwrap_or_else(|| derived_title(rows)),
+        title: stored(session, "title").unwrap_or_else(derived),
         created_at,
         updated_at: updated_at.map_or(created_at, |updated| updated.max(created_at)),
-        model: stored("model"),
+        model: stored(session, "model"),
         extras: [
             ("hermes", surface(session)),
             ("hermesTokens", tokens(session)),
@@ -264,16 +283,19 @@ fn header<'a>(session: &Session<'a>, rows: &[(Role, &Row<'a>)]) -> Header<'a> {
         .into_iter()
         .filter_map(|(name, json)| Some((name, json?)))
         .collect(),
-        extensions: if has_tokens { &["usage-metadata"] } else { &[] },
+        extensions: if glance.has_tokens { &["usage-metadata"] } else { &[] },
     }
 }
 
-/// The first user text that is more than images, on one line (rulings, "Title").
-fn derived_title<'a>(rows: &[(Role, &Row<'a>)]) -> Text<'a> {
-    let users = rows.iter().filter(|(role, _)| *role == Role::User).filter_map(|(_, row)| row.content());
-    let texts = users.map(|cell| content(cell, Manner { no_images: true, ..Manner::default() }).0);
-    let mut titles = texts.map(|text| one_line(&text.decoded(), 60));
-    Text::Decoded(titles.find(|title| !is_blank(title)).unwrap_or_default().into())
+/// A text that is not empty.
+fn stored<'a>(session: &Session<'a>, column: &str) -> Option<Text<'a>> {
+    session.cell(column).filter(|cell| !cell.text().is_empty()).map(Cell::token)
+}
+
+/// The title that a user text gives, on one line; `None` where it is nothing but images (rulings, "Title").
+fn title(cell: Cell<'_>) -> Option<Vec<u8>> {
+    let text = content(cell, Manner { no_images: true, ..Manner::default() }).0;
+    Some(one_line(&text.decoded(), 60)).filter(|title| !is_blank(title))
 }
 
 fn surface(session: &Session<'_>) -> Option<Vec<u8>> {
