@@ -268,10 +268,10 @@ class Maker:
             (1, lambda: block + f"\nlate mention of {CLOSE} in text"),
         )
 
-    def bytes_of(self, text, bad=(b"\xff", b"\xc3", b"\xf0\x9f\xa6", b"\xe4\xbd")):
+    def bytes_of(self, text, bad=(b"\xff", b"\xc3", b"\xf0\x9f\xa6", b"\xe4\xbd", b"\xed\xa0\xbd")):
         """The bytes, damaged or cut."""
         raw = text.encode("utf-8", "surrogatepass")
-        at = self.r.randrange(1, len(raw) + 1) if raw else 0
+        at = self.r.randrange(len(raw) + 1)
         return self.pick([raw[:at] + self.pick(bad) + raw[at:], raw[:at]])
 
     def cell(self, text):
@@ -346,7 +346,7 @@ class Maker:
         if self.chance(10):
             members.append('"extra_content": {"google": {"thought_signature": "x"}}')
         if self.chance(6):
-            members.append(self.pick(['"mine": 1', '"id": "again"', '"type": "twice"']))
+            members.append(self.pick(['"mine": 1', '"id": "again"', '"type": "twice"', '"base64": "AAAA"']))
         return "{" + ", ".join(members) + "}"
 
     def tool_calls(self):
@@ -592,6 +592,7 @@ class Maker:
                         f"../x{n}/_",
                         f"nul\0{n}",
                         f"{n}",
+                        "" if n % 7 == 0 else f"x_{n}",
                     ]
                 )
             ),
