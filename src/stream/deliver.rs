@@ -123,6 +123,7 @@ impl Write for Held {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::path::Path;
 
     /// Refuses what holds a `!`.
     #[derive(Default)]
@@ -157,6 +158,31 @@ mod tests {
         for times in [1, 300_000] {
             let (out, done) = streamed(b"ab!c", times);
             assert!(out.is_empty() && matches!(done, Err(Undelivered::Refused(_))));
+        }
+    }
+
+    /// Deliver `text` into `dir`; the names there afterwards.
+    fn filed(dir: &Path, text: &[u8], times: usize) -> (Vec<String>, Result<Option<Placed>, Undelivered>) {
+        let mut folder = Folder::open(dir, |_| Ok(None)).unwrap();
+        let who = Identity { id: b"a".to_vec(), updated: None };
+        let mut write = |to: &mut dyn Write| (0..times).try_for_each(|_| to.write_all(text));
+        let mut target = Target::Folder { folder: &mut folder, force: true };
+        let names = |_| "2025-10-09 title a.curt".to_owned();
+        let done = deliver(&mut target, NoShouting::default(), &mut write, &names, &who);
+        folder.finish().unwrap();
+        let names =
+            std::fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        (names.collect(), done)
+    }
+
+    #[test]
+    fn a_refused_output_becomes_no_file() {
+        for times in [1, 700_000] {
+            let dir = tempfile::tempdir().unwrap();
+            let (names, done) = filed(dir.path(), b"ab!c", times);
+            assert!(names.is_empty() && matches!(done, Err(Undelivered::Refused(_))), "{names:?}");
+            let (names, done) = filed(dir.path(), b"abcd", times);
+            assert!(names == ["2025-10-09 title a.curt"] && matches!(done, Ok(Some(_))), "{names:?}");
         }
     }
 
