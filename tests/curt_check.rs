@@ -80,6 +80,32 @@ fn the_program_gives_the_verdicts_of_the_library() {
     assert_eq!((ok, verbose.stdout_str().lines().count()), (good.len(), good.len() + bad.len()));
 }
 
+#[test]
+fn lists_hold_the_names_alone() {
+    let dir = Dir::new("check-lists");
+    let bad = GOOD.replace("user", "User");
+    dir.write("good.curt", GOOD);
+    dir.write("bad.curt", &bad);
+    dir.write("two\nlines.curt", &bad);
+    dir.write("good.ndjson", format!("{GOOD}\n{GOOD}\n"));
+    dir.write("mixed.ndjson", format!("{bad}\n{GOOD}\n{bad}\n"));
+    let run = |options: &str| sh(&dir, &format!("curt-check {options} * ./gone <good.curt")).status(2);
+    let gone = "curt-check: ./gone: No such file or directory\n";
+    run("-l").stdout("bad.curt\nmixed.ndjson\ntwo\nlines.curt\n").stderr(gone);
+    run("-l0").stdout("bad.curt\0mixed.ndjson\0two\nlines.curt\0").stderr(gone);
+    run("-Lv -").stdout("-\ngood.curt\ngood.ndjson\n").stderr(gone);
+    run("--list-valid -q").stdout("").stderr(gone);
+    sh(&dir, "curt-check -l good.*").ok().stdout("").stderr("");
+    sh(&dir, "curt-check -L mixed.ndjson").status(1).stdout("").stderr("");
+    for (options, reason) in [
+        ("-lL", "--list-invalid and --list-valid exclude each other"),
+        ("-0", "--null goes with --list-invalid or --list-valid"),
+    ] {
+        let usage = format!("curt-check: {reason}\nTry 'curt-check --help' for more information.\n");
+        sh(&dir, &format!("curt-check {options} good.curt")).status(2).stdout("").stderr(&usage);
+    }
+}
+
 fn check(args: &[&str], stdin: impl AsRef<[u8]>) -> Output2 {
     Cmd::new("curt-check").args(args).stdin(stdin).run()
 }

@@ -1,16 +1,18 @@
-//! `curt-check [-qv] [FILE...]`: which `.curt` bodies break a rule of the format, and which rule.
+//! `curt-check [-qvlL] [FILE...]`: which `.curt` bodies break a rule of the format, and which rule.
 //!
 //! A file is one body; stdin, `*.ndjson` and `*.jsonl` may hold lines of one body each. Each invalid one
-//! is `FILE: REASON` on stdout, or `FILE:LINE: REASON`.
+//! is `FILE: REASON` on stdout, or `FILE:LINE: REASON`; or only names of files are printed, for other programs.
 //!
 //! Bodies are judged as they are read, so the memory needed does not depend on their size and no limit
 //! is set unless `--max-bytes` sets one.
 
 use curt_tools::curt::bodies::{Bodies, Judged};
 use curt_tools::edge::argv::{ByteSize, Operand};
+use curt_tools::edge::report::print_path;
 use curt_tools::edge::shell::{self, Buffer, Shell, Stop};
-use curt_tools::stream::operands;
+use curt_tools::stream::operands::{self, Input};
 use std::io::{self, ErrorKind, Write};
+use std::path::Path;
 use std::process::ExitCode;
 
 /// check .curt files, or .curt lines, against the rules of the format
@@ -23,6 +25,15 @@ struct Args {
     /// print FILE: ok for each valid one as well
     #[argh(switch, short = 'v')]
     verbose: bool,
+    /// print only the names of files with an invalid body
+    #[argh(switch, short = 'l')]
+    list_invalid: bool,
+    /// print only the names of files whose bodies are all valid
+    #[argh(switch, short = 'L')]
+    list_valid: bool,
+    /// end printed names with NUL, not newline
+    #[argh(switch, short = '0')]
+    null: bool,
     /// refuse a body of more than N bytes (none is too large by default)
     #[argh(option, arg_name = "N", default = "ByteSize(0)")]
     max_bytes: ByteSize,
@@ -38,8 +49,15 @@ fn main() -> ExitCode {
     shell::main("curt-check", Buffer::Lines, run)
 }
 
-fn run(args: Args, shell: &mut Shell) -> Result<(), Stop> {
-    for input in operands::inputs(args.files, args.files0_from).map_err(Stop::usage)? {
+fn run(mut args: Args, shell: &mut Shell) -> Result<(), Stop> {
+    if args.list_invalid && args.list_valid {
+        return Err(Stop::usage("--list-invalid and --list-valid exclude each other"));
+    }
+    if args.null && !args.lists() {
+        return Err(Stop::usage("--null goes with --list-invalid or --list-valid"));
+    }
+    let files = std::mem::take(&mut args.files);
+    for input in operands::inputs(files, args.files0_from.take()).map_err(Stop::usage)? {
         let input = match input {
             Ok(input) => input,
             Err(bad) => {
@@ -47,37 +65,60 @@ fn run(args: Args, shell: &mut Shell) -> Result<(), Stop> {
                 continue;
             }
         };
-        let mut bodies = match Bodies::of(&input) {
-            Ok(bodies) => bodies.limit(args.max_bytes.0),
+        match check(&input, &args, shell)? {
+            Some(valid) if !args.quiet && args.lists() && valid == args.list_valid => {
+                let name = match &input {
+                    Input::Stdin => Path::new("-"),
+                    Input::File(path) => path,
+                };
+                print_path(shell, name, args.null)?;
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+impl Args {
+    /// Whether names are printed, and no verdicts.
+    fn lists(&self) -> bool {
+        self.list_invalid || self.list_valid
+    }
+}
+
+/// Judge the bodies of one input. Whether all of them are valid; `None` where it could not be read.
+fn check(input: &Input, args: &Args, shell: &mut Shell) -> Result<Option<bool>, Stop> {
+    let mut bodies = match Bodies::of(input) {
+        Ok(bodies) => bodies.limit(args.max_bytes.0),
+        Err(error) => {
+            shell.trouble(input, &hint(error));
+            return Ok(None);
+        }
+    };
+    let told = !args.quiet && !args.lists();
+    let mut valid = true;
+    loop {
+        let Judged { line, verdict } = match bodies.next() {
+            Ok(Some(judged)) => judged,
+            Ok(None) => return Ok(Some(valid)),
             Err(error) => {
-                shell.trouble(&input, &hint(error));
-                continue;
+                shell.trouble(input, &error);
+                return Ok(None);
             }
         };
-        loop {
-            match bodies.next() {
-                Ok(Some(Judged { line, verdict })) => {
-                    let place = line.map_or(format!("{input}"), |line| format!("{input}:{line}"));
-                    match verdict {
-                        Ok(_) if args.verbose && !args.quiet => writeln!(shell.out, "{place}: ok")?,
-                        Ok(_) => {}
-                        Err(reason) => {
-                            shell.negative();
-                            if !args.quiet {
-                                writeln!(shell.out, "{place}: {reason}")?;
-                            }
-                        }
-                    }
-                }
-                Ok(None) => break,
-                Err(error) => {
-                    shell.trouble(&input, &error);
-                    break;
+        let place = line.map_or(format!("{input}"), |line| format!("{input}:{line}"));
+        match verdict {
+            Ok(_) if told && args.verbose => writeln!(shell.out, "{place}: ok")?,
+            Ok(_) => {}
+            Err(reason) => {
+                shell.negative();
+                valid = false;
+                if told {
+                    writeln!(shell.out, "{place}: {reason}")?;
                 }
             }
         }
     }
-    Ok(())
 }
 
 /// find(1) walks directories; we say how.
