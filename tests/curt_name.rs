@@ -70,6 +70,49 @@ fn names_are_printed_as_the_rule_says_however_unsafe() {
         .stdout(format!("2025-10-09 fixture-conversation {long}.curt\n"));
 }
 
+#[test]
+fn safe_names_are_those_that_files_get() {
+    let dir = Dir::new("name-safe");
+    let row = |id: &str| {
+        let cells = r#""runtime":"hermes","source":"cli","started_at":1759968000"#;
+        let message = r#"{"id":1,"role":"user","content":"hi","timestamp":1759968000}"#;
+        format!(r#"{{{cells},"id":"{id}","title":"Fixture conversation","messages":[{message}]}}"#)
+    };
+    for (id, stem) in [
+        ("x_../../a", "2025-10-09 fixture-conversation ..-..-a"),
+        (r"x_a\nb", "2025-10-09 fixture-conversation a-b"),
+        (r"x_a\u0000/", "2025-10-09 fixture-conversation a--"),
+        ("x_001", "2025-10-09 fixture-conversation 001"),
+    ] {
+        name(&["--safe", "--ext=jsonl"], GOOD.replace("c_001", id)).ok().stdout(format!("{stem}.jsonl\n"));
+        dir.write("row", row(id));
+        sh(&dir, "rm -rf out; curt-pack -o out row && ls out").ok().stdout(format!("{stem}.curt\n"));
+    }
+    let long = name(&["--safe"], GOOD.replace("001", &"y".repeat(5000))).ok();
+    assert!(long.stdout.len() <= 256 && long.stdout.ends_with(b"y.curt\n"), "{long:?}");
+}
+
+#[test]
+fn unique_names_come_once() {
+    let bodies = |ids: &[&str]| ids.iter().map(|id| GOOD.replace("c_001", id) + "\n").collect::<String>();
+    let names = |suffixes: &[&str]| {
+        let name = |suffix: &&str| format!("2025-10-09 fixture-conversation {suffix}.curt\n");
+        suffixes.iter().map(name).collect::<String>()
+    };
+    let same = bodies(&["a_1", "b_1", "c_2", "d_1"]);
+    name(&[], &same).ok().stdout(names(&["1", "1", "2", "1"]));
+    name(&["--unique"], &same).ok().stdout(names(&["1", "1-2", "2", "1-3"]));
+    // A name that another one's number makes is taken too, on either side.
+    let numbered = bodies(&["a_1-2", "b_1", "c_1", "d_1", "e_1-2"]);
+    name(&["--unique"], &numbered).ok().stdout(names(&["1-2", "1", "1-3", "1-4", "1-2-2"]));
+    let later = bodies(&["a_1", "b_1", "c_1-2", "d_1-2"]);
+    name(&["--unique"], &later).ok().stdout(names(&["1", "1-2", "1-2-2", "1-2-3"]));
+    // Two ids that a folder cannot tell apart.
+    let unsafe_ids = bodies(&["a_x/y", "b_x-y"]);
+    name(&["--unique"], &unsafe_ids).ok().stdout(names(&["x/y", "x-y"]));
+    name(&["--unique", "--safe"], &unsafe_ids).ok().stdout(names(&["x-y", "x-y-2"]));
+}
+
 /// Id, title, createdAt.
 type Case = (Vec<u16>, Vec<u16>, f64);
 

@@ -1,10 +1,10 @@
-//! `curt-name [-0] [--ext EXT] [FILE...]`: the file name that the bulk convention gives a `.curt` body.
+//! `curt-name [-0] [--ext EXT] [--safe] [--unique] [FILE...]`: the file name that the bulk convention gives a `.curt` body.
 //!
-//! The name is the rule's, untouched: an id may make it one that no folder can hold. Whoever writes files
-//! takes care of that (`curt-pack -o`).
+//! The name is the rule's, untouched: an id may make it one that no folder can hold. `--safe` gives the one
+//! that our writers use instead.
 
 use curt_tools::curt::bodies::{Bodies, Judged};
-use curt_tools::curt::name::Name;
+use curt_tools::curt::name::{Name, Names};
 use curt_tools::edge::argv::{ByteSize, Operand, Word};
 use curt_tools::edge::shell::{self, Buffer, Shell, Stop};
 use curt_tools::stream::operands;
@@ -21,6 +21,12 @@ struct Args {
     /// the extension, curt by default
     #[argh(option, arg_name = "EXT", default = "Word(\"curt\".into())")]
     ext: Word,
+    /// make names that a folder can hold, as curt-pack -o does
+    #[argh(switch)]
+    safe: bool,
+    /// number a name that was printed before: -2, -3 and on
+    #[argh(switch)]
+    unique: bool,
     /// refuse a body of more than N bytes (none is too large by default; memory follows the title and the id)
     #[argh(option, arg_name = "N", default = "ByteSize(0)")]
     max_bytes: ByteSize,
@@ -38,6 +44,7 @@ fn main() -> ExitCode {
 
 fn run(args: Args, shell: &mut Shell) -> Result<(), Stop> {
     let end = if args.null { '\0' } else { '\n' };
+    let mut names = Names::new(&args.ext.0, args.safe, args.unique);
     for input in operands::inputs(args.files, args.files0_from).map_err(Stop::usage)? {
         let input = match input {
             Ok(input) => input,
@@ -56,7 +63,7 @@ fn run(args: Args, shell: &mut Shell) -> Result<(), Stop> {
         loop {
             match bodies.next() {
                 Ok(Some(Judged { verdict: Ok(header), .. })) => {
-                    write!(shell.out, "{}{end}", Name::of_header(&header).file_name(&args.ext.0))?;
+                    write!(shell.out, "{}{end}", names.next(&Name::of_header(&header)))?;
                 }
                 Ok(Some(Judged { line: Some(line), verdict: Err(reason) })) => {
                     shell.fault(&format_args!("{input}:{line}"), &reason);

@@ -18,6 +18,7 @@
 use super::check::Header;
 use crate::json::raw::Raw;
 use crate::time;
+use std::collections::HashMap;
 use unicode_properties::{GeneralCategoryGroup, UnicodeGeneralCategory};
 
 /// UTF-16 units of a slug.
@@ -98,6 +99,45 @@ impl Name {
         let stem = component(&kept.stem());
         let renamed = stem != self.stem();
         (format!("{stem}{tail}"), renamed)
+    }
+}
+
+/// The names of many bodies, one after the other.
+#[derive(Clone, Debug)]
+pub struct Names {
+    ext: String,
+    safe: bool,
+    /// Each name that was given, with the last number that made it another; `None` where names may come
+    /// twice.
+    given: Option<HashMap<String, u32>>,
+}
+
+impl Names {
+    /// Names that end in `.ext`. `safe`: each can be that of a file ([`Name::on_disk`]). `unique`: none
+    /// comes twice, for which memory follows their number.
+    pub fn new(ext: &str, safe: bool, unique: bool) -> Names {
+        Names { ext: ext.to_owned(), safe, given: unique.then(HashMap::new) }
+    }
+
+    /// The name of the next body. One that another body had becomes the next of `-2`, `-3` that is free.
+    pub fn next(&mut self, name: &Name) -> String {
+        let Names { ext, safe, given } = self;
+        let nth = |n: u32| match (n > 1).then_some(n) {
+            nth if *safe => name.on_disk(ext, nth).0,
+            None => name.file_name(ext),
+            Some(n) => format!("{}-{n}.{ext}", name.stem()),
+        };
+        let first = nth(1);
+        let Some(given) = given else { return first };
+        let mut n = given.get(&first).map_or(1, |last| last + 1);
+        let mut free = nth(n);
+        while given.contains_key(&free) {
+            n += 1;
+            free = nth(n);
+        }
+        given.insert(first, n);
+        given.entry(free.clone()).or_insert(1);
+        free
     }
 }
 
