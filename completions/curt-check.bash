@@ -5,7 +5,7 @@ _curt_check() {
     case ${COMP_WORDS[COMP_CWORD - 1]} in
     --max-bytes) compopt +o bashdefault +o default 2>/dev/null ;;
     *) case ${COMP_WORDS[COMP_CWORD]} in
-        -*) COMPREPLY=($(compgen -W '-q --quiet -v --verbose -l --list-invalid -L --list-valid -0 --null --max-bytes --files0-from -h --help -V --version' -- "${COMP_WORDS[COMP_CWORD]}")) ;;
+        -*) COMPREPLY=($(compgen -W '-q --quiet -v --verbose -l --list-invalid -L --list-valid --json -0 --null --max-bytes --files0-from -h --help -V --version' -- "${COMP_WORDS[COMP_CWORD]}")) ;;
         esac ;;
     esac
 }

@@ -98,12 +98,76 @@ fn lists_hold_the_names_alone() {
     sh(&dir, "curt-check -l good.*").ok().stdout("").stderr("");
     sh(&dir, "curt-check -L mixed.ndjson").status(1).stdout("").stderr("");
     for (options, reason) in [
-        ("-lL", "--list-invalid and --list-valid exclude each other"),
+        ("-lL", "--list-invalid, --list-valid and --json exclude each other"),
+        ("-l --json", "--list-invalid, --list-valid and --json exclude each other"),
         ("-0", "--null goes with --list-invalid or --list-valid"),
     ] {
         let usage = format!("curt-check: {reason}\nTry 'curt-check --help' for more information.\n");
         sh(&dir, &format!("curt-check {options} good.curt")).status(2).stdout("").stderr(&usage);
     }
+}
+
+#[test]
+fn reports_name_the_rule_and_the_place() {
+    let dir = Dir::new("check-json");
+    let report = |rule: &str, rest: &str| format!("\"valid\":false,\"rule\":\"{rule}\",{rest}}}\n");
+    let cases = [
+        (GOOD.to_owned(), "\"valid\":true}\n".to_owned()),
+        (
+            "{\n  7}".to_owned(),
+            report(
+                "not-json",
+                r#""offset":4,"row":2,"column":3,"reason":"not JSON at byte 4 (line 2, column 3): expected a key or '}', found '7'""#,
+            ),
+        ),
+        (
+            "7".to_owned(),
+            report("not-object", r#""reason":"not a .curt body: expected an object, found a number""#),
+        ),
+        (
+            GOOD.replace("curtis-", ""),
+            report(
+                "wrong-magic",
+                r#""reason":"wrong magic: expected curt to be \"curtis-conversation\", found another string""#,
+            ),
+        ),
+        (
+            GOOD.replace(":1,\"conv", ":2,\"conv"),
+            report(
+                "wrong-version",
+                r#""reason":"wrong version: expected version to be the number 1, found another number""#,
+            ),
+        ),
+        (
+            GOOD.replace("\"title\"", "\"tilte\""),
+            report(
+                "missing-field",
+                r#""path":"conversation.title","reason":"conversation.title: expected a string, found nothing""#,
+            ),
+        ),
+        (
+            GOOD.replace("\"hi\"", "7"),
+            report(
+                "wrong-field",
+                r#""path":"conversation.messages[0].content","reason":"conversation.messages[0].content: expected a string, found a number""#,
+            ),
+        ),
+    ];
+    for (body, expected) in &cases {
+        dir.write("a\"\n.curt", body);
+        let output = sh(&dir, "curt-check --json a*; s=$?; curt-check -q --json a*; exit $s");
+        let output = output.status(i32::from(body != GOOD)).stderr("");
+        output.stdout(format!(r#"{{"file":"a\"\n.curt",{expected}"#));
+    }
+    let too_large = report("too-large", r#""reason":"too large: more than 9 bytes""#);
+    check(&["--json", "--max-bytes=9"], GOOD.replace(',', ",\n"))
+        .status(1)
+        .stdout(format!("{{\"file\":\"-\",{too_large}"));
+    let not_utf8 = check(&["--json"], b"{\"\xff\":1}").status(1);
+    assert!(not_utf8.stdout_str().starts_with(r#"{"file":"-","valid":false,"rule":"not-utf8","offset":2,"#));
+    let lines = check(&["--json"], format!("{GOOD}\n{GOOD}\n")).ok();
+    let line = |n: u32| format!("{{\"file\":\"-\",\"line\":{n},\"valid\":true}}\n");
+    lines.stdout(line(1) + &line(2));
 }
 
 fn check(args: &[&str], stdin: impl AsRef<[u8]>) -> Output2 {

@@ -1,12 +1,13 @@
-//! `curt-check [-qvlL] [FILE...]`: which `.curt` bodies break a rule of the format, and which rule.
+//! `curt-check [-qvlL] [--json] [FILE...]`: which `.curt` bodies break a rule of the format, and which rule.
 //!
 //! A file is one body; stdin, `*.ndjson` and `*.jsonl` may hold lines of one body each. Each invalid one
-//! is `FILE: REASON` on stdout, or `FILE:LINE: REASON`; or only names of files are printed, for other programs.
+//! is `FILE: REASON` on stdout, or `FILE:LINE: REASON`; or, for other programs, a line of JSON, or only the
+//! names of files.
 //!
 //! Bodies are judged as they are read, so the memory needed does not depend on their size and no limit
 //! is set unless `--max-bytes` sets one.
 
-use curt_tools::curt::bodies::{Bodies, Judged};
+use curt_tools::curt::bodies::Bodies;
 use curt_tools::edge::argv::{ByteSize, Operand};
 use curt_tools::edge::report::print_path;
 use curt_tools::edge::shell::{self, Buffer, Shell, Stop};
@@ -31,6 +32,9 @@ struct Args {
     /// print only the names of files whose bodies are all valid
     #[argh(switch, short = 'L')]
     list_valid: bool,
+    /// print one JSON object for each body, valid or not
+    #[argh(switch)]
+    json: bool,
     /// end printed names with NUL, not newline
     #[argh(switch, short = '0')]
     null: bool,
@@ -50,8 +54,8 @@ fn main() -> ExitCode {
 }
 
 fn run(mut args: Args, shell: &mut Shell) -> Result<(), Stop> {
-    if args.list_invalid && args.list_valid {
-        return Err(Stop::usage("--list-invalid and --list-valid exclude each other"));
+    if [args.list_invalid, args.list_valid, args.json].iter().filter(|form| **form).count() > 1 {
+        return Err(Stop::usage("--list-invalid, --list-valid and --json exclude each other"));
     }
     if args.null && !args.lists() {
         return Err(Stop::usage("--null goes with --list-invalid or --list-valid"));
@@ -95,10 +99,9 @@ fn check(input: &Input, args: &Args, shell: &mut Shell) -> Result<Option<bool>, 
             return Ok(None);
         }
     };
-    let told = !args.quiet && !args.lists();
     let mut valid = true;
     loop {
-        let Judged { line, verdict } = match bodies.next() {
+        let judged = match bodies.next() {
             Ok(Some(judged)) => judged,
             Ok(None) => return Ok(Some(valid)),
             Err(error) => {
@@ -106,16 +109,18 @@ fn check(input: &Input, args: &Args, shell: &mut Shell) -> Result<Option<bool>, 
                 return Ok(None);
             }
         };
-        let place = line.map_or(format!("{input}"), |line| format!("{input}:{line}"));
-        match verdict {
-            Ok(_) if told && args.verbose => writeln!(shell.out, "{place}: ok")?,
-            Ok(_) => {}
-            Err(reason) => {
-                shell.negative();
-                valid = false;
-                if told {
-                    writeln!(shell.out, "{place}: {reason}")?;
-                }
+        if judged.verdict.is_err() {
+            shell.negative();
+            valid = false;
+        }
+        if args.json && !args.quiet {
+            shell.out.write_all(&judged.report(&input.to_string()))?;
+        } else if !args.quiet && !args.lists() {
+            let place = judged.line.map_or(format!("{input}"), |line| format!("{input}:{line}"));
+            match judged.verdict {
+                Ok(_) if args.verbose => writeln!(shell.out, "{place}: ok")?,
+                Ok(_) => {}
+                Err(reason) => writeln!(shell.out, "{place}: {reason}")?,
             }
         }
     }

@@ -6,6 +6,7 @@
 //! that line, so nothing is held back to decide it, and a body of one line may have any length.
 
 use super::check::{Checker, Header, Invalid, MARK};
+use crate::json::write::{Layout, Writer};
 use crate::stream::operands::Input;
 use std::io::{self, ErrorKind, Read};
 use std::ops::Range;
@@ -47,6 +48,46 @@ pub struct Judged {
     pub line: Option<u64>,
     /// The verdict. The header is empty unless it was asked for.
     pub verdict: Result<Header, Invalid>,
+}
+
+impl Judged {
+    /// The verdict for programs, one line of JSON, as curt-check(1) lists its fields; `file` is what
+    /// messages call the input.
+    pub fn report(&self, file: &str) -> Vec<u8> {
+        let mut out = Vec::new();
+        let mut object = Writer::new(&mut out, Layout::Line);
+        object.open(b'{');
+        object.key("file");
+        object.string(file.as_bytes());
+        if let Some(line) = self.line {
+            object.key("line");
+            object.scalar(line);
+        }
+        object.key("valid");
+        object.scalar(self.verdict.is_ok());
+        if let Err(invalid) = &self.verdict {
+            object.key("rule");
+            object.string(invalid.rule().as_bytes());
+            match invalid {
+                Invalid::Text(bad) => {
+                    for (key, at) in [("offset", bad.offset), ("row", bad.line), ("column", bad.column)] {
+                        object.key(key);
+                        object.scalar(at);
+                    }
+                }
+                Invalid::Field { path, .. } => {
+                    object.key("path");
+                    object.string(path.as_bytes());
+                }
+                _ => {}
+            }
+            object.key("reason");
+            object.string(invalid.to_string().as_bytes());
+        }
+        object.close(b'}');
+        out.push(b'\n');
+        out
+    }
 }
 
 impl Bodies<Box<dyn Read + Send>> {

@@ -19,7 +19,7 @@
 
 use crate::json::decimal::Decimal;
 use crate::json::raw::Kind;
-use crate::json::scan::{Bad, Scan, Visit, Want};
+use crate::json::scan::{Bad, Reason, Scan, Visit, Want};
 use crate::json::short::Short;
 use std::fmt;
 
@@ -80,6 +80,22 @@ impl fmt::Display for Invalid {
                 write!(f, "{path}: expected {expected}, found {found}")
             }
             Invalid::TooLarge(limit) => write!(f, "too large: more than {limit} bytes"),
+        }
+    }
+}
+
+impl Invalid {
+    /// One word for what is wrong, which later versions keep.
+    pub fn rule(&self) -> &'static str {
+        match self {
+            Invalid::Text(Bad { reason: Reason::NotUtf8, .. }) => "not-utf8",
+            Invalid::Text(_) => "not-json",
+            Invalid::Body(_) => "not-object",
+            Invalid::Magic(_) => "wrong-magic",
+            Invalid::Version(_) => "wrong-version",
+            Invalid::Field { found: Found::Nothing, .. } => "missing-field",
+            Invalid::Field { .. } => "wrong-field",
+            Invalid::TooLarge(_) => "too-large",
         }
     }
 }
