@@ -316,9 +316,14 @@ fn names_something(value: &Raw<'_>) -> bool {
     value.quoted().is_some_and(|inner| !inner.is_empty())
 }
 
-/// A count of tokens: a non-negative integer.
+/// A count of tokens: a non-negative integer, in any of the ways JSON has to write one.
 fn count(value: Raw<'_>) -> Option<u64> {
-    u64::try_from(value.integer()?).ok()
+    /// From here on, JavaScript's numbers skip integers.
+    const SAFE: f64 = 9_007_199_254_740_992.0;
+    match value.integer() {
+        Some(n) => u64::try_from(n).ok(),
+        None => value.number().filter(|n| (0.0..SAFE).contains(n) && n.fract() == 0.0).map(|n| n as u64),
+    }
 }
 
 /// A time as readers of ISO 8601 know it, with a year of four digits.
@@ -385,6 +390,29 @@ mod tests {
             r#"{{"id":"c_1","title":"t","createdAt":0,"updatedAt":0,"messages":[{message}]}}"#
         ));
         (lines.first().unwrap().clone(), counts)
+    }
+
+    #[test]
+    fn a_count_of_tokens_may_be_written_in_any_way() {
+        // 1.0 and 1e0 are the number 1 (rulings, "What is JSON").
+        for (count, tokens) in [
+            ("10.0", "10"),
+            ("1e2", "100"),
+            ("120e-1", "12"),
+            ("7", "7"),
+            ("0.0", "0"),
+            ("1.5", "5"),
+            ("-1.0", "5"),
+            ("-3", "5"),
+            ("1e300", "5"),
+            ("\"9\"", "5"),
+        ] {
+            let (line, _) = one(&format!(
+                r#"{{"id":"m","role":"assistant","content":"x","timestamp":1,"tokens":{{"completionTokens":{count},"totalTokens":5}}}}"#
+            ));
+            let usage = format!(r#""usage":{{"input_tokens":0,"output_tokens":{tokens}}}"#);
+            assert!(line.contains(&usage), "{count}: {line}");
+        }
     }
 
     #[test]

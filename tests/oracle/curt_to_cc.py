@@ -126,8 +126,16 @@ def usage(message):
     tokens = message.get("tokens")
     tokens = tokens if isinstance(tokens, Obj) else Obj()
 
+    def count(value):
+        if not isinstance(value, Num):
+            return None
+        if value.isdigit():
+            return value
+        n = float(value)
+        return Num(str(int(n))) if 0 <= n < 2**53 and n.is_integer() else None
+
     def first(*names):
-        return next((tokens.get(n) for n in names if isinstance(tokens.get(n), Num) and tokens.get(n).isdigit()), 0)
+        return next((c for c in map(count, map(tokens.get, names)) if c is not None), 0)
 
     return Obj([("input_tokens", first("promptTokens")), ("output_tokens", first("completionTokens", "totalTokens"))])
 
