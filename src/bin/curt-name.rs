@@ -1,4 +1,5 @@
-//! `curt-name [-0] [--ext EXT] [--safe] [--unique] [FILE...]`: the file name that the bulk convention gives a `.curt` body.
+//! `curt-name [-0] [--ext EXT] [--safe] [--unique] [FILE...]`: the file name that the bulk convention gives a
+//! `.curt` body.
 //!
 //! The name is the rule's, untouched: an id may make it one that no folder can hold. `--safe` gives the one
 //! that our writers use instead.
