@@ -168,6 +168,11 @@ fn reports_name_the_rule_and_the_place() {
     let lines = check(&["--json"], format!("{GOOD}\n{GOOD}\n")).ok();
     let line = |n: u32| format!("{{\"file\":\"-\",\"line\":{n},\"valid\":true}}\n");
     lines.stdout(line(1) + &line(2));
+    // A line that is damaged: where in the input, as for a person with an editor.
+    let damaged = check(&["--json"], format!("{GOOD}\n{{7}}\n")).status(1);
+    let offset = GOOD.len() + 2;
+    let place = format!(r#""line":2,"valid":false,"rule":"not-json","offset":{offset},"row":2,"column":2,"#);
+    assert!(damaged.stdout_str().contains(&place), "{damaged:?}");
 }
 
 fn check(args: &[&str], stdin: impl AsRef<[u8]>) -> Output2 {
