@@ -346,8 +346,15 @@ struct Owner {
     owners: &'static [&'static str],
 }
 
-const FILES: &[&str] =
-    &["stream/place.rs", "stream/operands.rs", "stream/bundle.rs", "hermes/store/", "lake/spool.rs"];
+const FILES: &[&str] = &[
+    "stream/place.rs",
+    "stream/operands.rs",
+    "stream/spill.rs",
+    "stream/tree.rs",
+    "stream/bundle.rs",
+    "hermes/store/",
+    "lake/spool.rs",
+];
 
 const OWNERS: &[Owner] = &[
     Owner { path: "serde_json", owners: &["json/"] },

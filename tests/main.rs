@@ -10,6 +10,7 @@
 )]
 
 mod cc_chain_check;
+mod cc_dump;
 mod common;
 mod completions;
 mod curt_check;

@@ -166,6 +166,21 @@ fn no_page_names_a_program_that_does_not_exist() {
     }
 }
 
+/// The fields that session-row(5) names, one list after the other: those of a row and of its messages, for
+/// Hermes, Claude Code, Cursor.
+pub fn row_lists() -> Vec<Vec<String>> {
+    let page = Page::read(Path::new(env!("CARGO_MANIFEST_DIR")).join("man/session-row.5"));
+    let mut lists: Vec<Vec<String>> = Vec::new();
+    for line in page.under("DESCRIPTION") {
+        if line.starts_with(".Bl ") {
+            lists.push(Vec::new());
+        } else if let Some(names) = line.strip_prefix(".It Va ") {
+            lists.last_mut().unwrap().extend(names.split(" , ").map(str::to_owned));
+        }
+    }
+    lists
+}
+
 /// A missing tool is no reason to pass.
 #[track_caller]
 fn needs(tool: &str, package: &str) {
@@ -182,24 +197,11 @@ mod with_a_store {
     use super::super::common::data;
     use super::*;
 
-    /// The fields that a list of a page names, one list after the other.
-    fn fields(page: &Page) -> Vec<Vec<String>> {
-        let mut lists: Vec<Vec<String>> = Vec::new();
-        for line in page.under("DESCRIPTION") {
-            if line.starts_with(".Bl ") {
-                lists.push(Vec::new());
-            } else if let Some(names) = line.strip_prefix(".It Va ") {
-                lists.last_mut().unwrap().extend(names.split(" , ").map(str::to_owned));
-            }
-        }
-        lists
-    }
-
     #[test]
     fn rows_have_the_fields_of_their_page_in_its_order() {
-        let page = Page::read(Path::new(env!("CARGO_MANIFEST_DIR")).join("man/session-row.5"));
-        let lists = fields(&page);
-        let mut unseen: BTreeSet<&String> = lists.iter().flatten().collect();
+        let lists = row_lists();
+        let [row, message, ..] = &lists[..] else { panic!("no lists") };
+        let mut unseen: BTreeSet<&String> = row.iter().chain(message).collect();
         // What no session of the stores has.
         for name in ["actual_cost_usd", "model_only"] {
             unseen.remove(&name.to_owned());

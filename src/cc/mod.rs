@@ -6,11 +6,13 @@
 //! | [`chain`] | the lines of one input: the graph and its verdicts |
 //! | [`strict`] | the further rules that generated lines keep |
 //! | [`verdict`] | findings, their severity and their words |
+//! | [`row`] | a file as a session row: which keys of its records leave it |
 //! | [`ids`] | many uuids in little memory; digests of contents |
 
 pub mod chain;
 pub mod ids;
 pub mod line;
+pub mod row;
 pub mod strict;
 pub mod verdict;
 

@@ -4,3 +4,5 @@ pub mod deliver;
 pub mod ndjson;
 pub mod operands;
 pub mod place;
+pub mod spill;
+pub mod tree;
