@@ -33,3 +33,4 @@ mod mapping;
 #[cfg(feature = "sqlite")]
 mod pipes;
 mod readme;
+mod zips;

@@ -1,8 +1,8 @@
 //! `curt-check [-qvlL] [--json] [FILE...]`: which `.curt` bodies break a rule of the format, and which rule.
 //!
-//! A file is one body; stdin, `*.ndjson` and `*.jsonl` may hold lines of one body each. Each invalid one
-//! is `FILE: REASON` on stdout, or `FILE:LINE: REASON`; or, for other programs, a line of JSON, or only the
-//! names of files.
+//! A file is one body, or a zip of them; stdin, `*.ndjson` and `*.jsonl` may hold lines of one body each. Each
+//! invalid one is `FILE: REASON` on stdout, `FILE:LINE: REASON` or `FILE:ENTRY: REASON`; or, for other programs, a
+//! line of JSON, or only the names of files.
 //!
 //! Bodies are judged as they are read, so the memory needed does not depend on their size and no limit
 //! is set unless `--max-bytes` sets one.
@@ -116,7 +116,7 @@ fn check(input: &Input, args: &Args, shell: &mut Shell) -> Result<Option<bool>, 
         if args.json && !args.quiet {
             shell.out.write_all(&judged.report(&input.to_string()))?;
         } else if !args.quiet && !args.lists() {
-            let place = judged.line.map_or(format!("{input}"), |line| format!("{input}:{line}"));
+            let place = judged.place(input);
             match judged.verdict {
                 Ok(_) if args.verbose => writeln!(shell.out, "{place}: ok")?,
                 Ok(_) => {}

@@ -142,7 +142,7 @@ fn bodies(
 ) -> io::Result<()> {
     let mut bodies = Bodies::of(input)?.limit(LARGEST.0).keeping();
     while let Some(judged) = bodies.next()? {
-        let place = judged.line.map_or(input.to_string(), |line| format!("{input}:{line}"));
+        let place = judged.place(input);
         if let Err(reason) = judged.verdict {
             emitter.counts.add(Count::Failed, 1);
             shell.fault(&place, &reason);

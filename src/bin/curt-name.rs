@@ -4,7 +4,7 @@
 //! The name is the rule's, untouched: an id may make it one that no folder can hold. `--safe` gives the one
 //! that our writers use instead.
 
-use curt_tools::curt::bodies::{Bodies, Judged};
+use curt_tools::curt::bodies::Bodies;
 use curt_tools::curt::name::{Name, Names};
 use curt_tools::edge::argv::{ByteSize, Operand, Word};
 use curt_tools::edge::shell::{self, Buffer, Shell, Stop};
@@ -63,13 +63,10 @@ fn run(args: Args, shell: &mut Shell) -> Result<(), Stop> {
         };
         loop {
             match bodies.next() {
-                Ok(Some(Judged { verdict: Ok(header), .. })) => {
-                    write!(shell.out, "{}{end}", names.next(&Name::of_header(&header)))?;
-                }
-                Ok(Some(Judged { line: Some(line), verdict: Err(reason) })) => {
-                    shell.fault(&format_args!("{input}:{line}"), &reason);
-                }
-                Ok(Some(Judged { line: None, verdict: Err(reason) })) => shell.fault(&input, &reason),
+                Ok(Some(judged)) => match &judged.verdict {
+                    Ok(header) => write!(shell.out, "{}{end}", names.next(&Name::of_header(header)))?,
+                    Err(reason) => shell.fault(&judged.place(&input), reason),
+                },
                 Ok(None) => break,
                 Err(error) => {
                     shell.trouble(&input, &error);

@@ -101,7 +101,7 @@ fn bodies(
                 return Ok(());
             }
         };
-        let place = judged.line.map_or(input.to_string(), |line| format!("{input}:{line}"));
+        let place = judged.place(input);
         if let Err(reason) = judged.verdict {
             emitter.counts.add(Count::Failed, 1);
             shell.fault(&place, &reason);

@@ -3,11 +3,15 @@
 //! A file is one body. Stdin, and a file whose name ends in `.ndjson` or `.jsonl`, may also hold
 //! `.curt` lines, one body each: it does when its first line is a complete JSON text, which the first
 //! line of a pretty-printed body never is (rulings, ".curt on stdin"). The scanner knows at the end of
-//! that line, so nothing is held back to decide it, and a body of one line may have any length.
+//! that line, so nothing is held back to decide it, and a body of one line may have any length. A zip,
+//! whatever its name, holds one body an entry (the spec, "Bulk convention").
 
 use super::check::{Checker, Header, Invalid, MARK};
 use crate::json::write::{Layout, Writer};
+use crate::stream::bundle::{self, Entry, Opened};
 use crate::stream::operands::Input;
+use std::borrow::Cow;
+use std::fmt::{self, Write as _};
 use std::io::{self, ErrorKind, Read};
 use std::ops::Range;
 
@@ -15,9 +19,12 @@ use std::ops::Range;
 const BLOCK: usize = 64 << 10;
 
 /// The bodies of one input.
-#[derive(Debug)]
 pub struct Bodies<R> {
     source: R,
+    /// The name of the entry that `source` is, when the input is a zip,
+    entry: Option<Vec<u8>>,
+    /// and those to come.
+    entries: Option<Box<dyn Iterator<Item = Entry<R>> + Send>>,
     shape: Shape,
     buffer: Vec<u8>,
     /// The part of `buffer` that was read and not yet judged.
@@ -41,16 +48,36 @@ enum Shape {
     Unknown,
 }
 
+/// Where in its input a body stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// It is all of it.
+    Whole,
+    /// On this line, counted from 1.
+    Line(u64),
+    /// In the entry of this name.
+    Entry(Vec<u8>),
+}
+
 /// What a body was judged to be.
 #[derive(Debug, PartialEq)]
 pub struct Judged {
-    /// Its line, counted from 1, when the input holds lines.
-    pub line: Option<u64>,
+    /// Where it stands.
+    pub place: Place,
     /// The verdict. The header is empty unless it was asked for.
     pub verdict: Result<Header, Invalid>,
 }
 
 impl Judged {
+    /// How messages name the body: the input, `INPUT:LINE` or `INPUT:ENTRY`.
+    pub fn place(&self, input: &Input) -> String {
+        match &self.place {
+            Place::Whole => input.to_string(),
+            Place::Line(line) => format!("{input}:{line}"),
+            Place::Entry(name) => format!("{input}:{}", EntryName(name)),
+        }
+    }
+
     /// The verdict for programs, one line of JSON, as curt-check(1) lists its fields; `file` is what
     /// messages call the input.
     pub fn report(&self, file: &str) -> Vec<u8> {
@@ -59,9 +86,16 @@ impl Judged {
         object.open(b'{');
         object.key("file");
         object.string(file.as_bytes());
-        if let Some(line) = self.line {
-            object.key("line");
-            object.scalar(line);
+        match &self.place {
+            Place::Whole => {}
+            Place::Line(line) => {
+                object.key("line");
+                object.scalar(line);
+            }
+            Place::Entry(name) => {
+                object.key("entry");
+                object.string(&entry_text(name));
+            }
         }
         object.key("valid");
         object.scalar(self.verdict.is_ok());
@@ -90,18 +124,54 @@ impl Judged {
     }
 }
 
-impl Bodies<Box<dyn Read + Send>> {
-    /// Open an input; its name tells whether it may hold lines.
+/// The name of an entry, one line: text but for its control characters, other bytes escaped.
+struct EntryName<'a>(&'a [u8]);
+
+impl fmt::Display for EntryName<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for c in String::from_utf8_lossy(&entry_text(self.0)).chars() {
+            if c.is_control() { c.escape_default().fmt(f)? } else { f.write_char(c)? }
+        }
+        Ok(())
+    }
+}
+
+/// The name of an entry as text: bytes that are no UTF-8 are escaped.
+fn entry_text(name: &[u8]) -> Cow<'_, [u8]> {
+    match std::str::from_utf8(name) {
+        Ok(_) => name.into(),
+        Err(_) => name.escape_ascii().collect::<Vec<u8>>().into(),
+    }
+}
+
+/// What an input is read through.
+pub type Source = Box<dyn Read + Send>;
+
+impl Bodies<Source> {
+    /// Open an input; its name tells whether it may hold lines, its first bytes whether it is a zip. What
+    /// is a zip by its first bytes and nothing else is one body that is invalid.
     ///
     /// # Errors
-    /// Those of [`Input::open`].
+    /// Those of [`bundle::open`].
     pub fn of(input: &Input) -> io::Result<Self> {
         let may_be_lines = match input {
             Input::Stdin => true,
             Input::File(path) => path.extension().is_some_and(|name| name == "ndjson" || name == "jsonl"),
         };
-        let source = input.open()?;
-        Ok(if may_be_lines { Bodies::or_lines(source) } else { Bodies::one(source) })
+        match bundle::open(input) {
+            Ok(Opened::Stream(source)) if may_be_lines => Ok(Bodies::or_lines(source)),
+            Ok(Opened::Stream(source)) => Ok(Bodies::one(source)),
+            Ok(Opened::Bundle(bundle)) => Ok(Bodies::entries(bundle)),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// One body an entry.
+    fn entries(entries: impl Iterator<Item = Entry<Source>> + Send + 'static) -> Self {
+        let mut bodies = Bodies::one(Box::new(io::empty()) as Source);
+        bodies.entries = Some(Box::new(entries));
+        bodies.done = true;
+        bodies
     }
 }
 
@@ -119,6 +189,8 @@ impl<R: Read> Bodies<R> {
     fn new(source: R, shape: Shape) -> Self {
         Bodies {
             source,
+            entry: None,
+            entries: None,
             shape,
             buffer: vec![0; BLOCK],
             unread: 0..0,
@@ -157,18 +229,29 @@ impl<R: Read> Bodies<R> {
         text.strip_prefix(&MARK).unwrap_or(text)
     }
 
-    /// The next body; blank lines are passed over. Of an input that is one body no more is read than up
-    /// to its first fault.
+    /// The next body; blank lines are passed over. Of a body that is no line no more is read than up to its
+    /// first fault.
     ///
     /// # Errors
-    /// Those of reading; an interrupted read is tried again.
+    /// Those of reading; an interrupted read is tried again, and what is wrong with an entry of a zip
+    /// ([`ErrorKind::InvalidData`]) is its verdict.
     #[allow(clippy::should_implement_trait, reason = "an iterator does not end at an error")]
     pub fn next(&mut self) -> io::Result<Option<Judged>> {
         self.body.forget();
+        if self.done
+            && let Some(entry) = self.entries.as_mut().and_then(Iterator::next)
+        {
+            self.begin(entry);
+        }
         while !self.done {
-            if self.unread.is_empty() && !self.read()? {
-                self.done = true;
-                return Ok(self.end_of_input());
+            match self.unread.is_empty().then(|| self.read()) {
+                None | Some(Ok(true)) => {}
+                Some(Ok(false)) => return Ok(self.end_of_input()),
+                Some(Err(error)) if error.kind() == ErrorKind::InvalidData => {
+                    self.body.fault.get_or_insert(Invalid::Unpacked(error.to_string()));
+                    return Ok(Some(self.end_of_body()));
+                }
+                Some(Err(error)) => return Err(error),
             }
             if self.take() {
                 match self.shape {
@@ -198,8 +281,7 @@ impl<R: Read> Bodies<R> {
                 (Shape::Unknown | Shape::Body, Some(_)) => true,
             };
             if is_final {
-                self.done = true;
-                return Ok(Some(Judged { line: None, verdict: self.verdict() }));
+                return Ok(Some(self.end_of_body()));
             }
         }
         Ok(None)
@@ -235,18 +317,36 @@ impl<R: Read> Bodies<R> {
         line_end.is_some()
     }
 
+    /// Go on with the next entry of a zip.
+    fn begin(&mut self, entry: Entry<R>) {
+        self.source = entry.data;
+        self.entry = Some(entry.name).filter(|name| !name.is_empty());
+        (self.offset, self.line) = (0, 1);
+        self.body.checker = self.checker();
+        self.done = false;
+    }
+
     fn end_of_line(&mut self) -> Judged {
-        let line = Some(self.line);
+        let place = Place::Line(self.line);
         self.line += 1;
-        Judged { line, verdict: self.verdict() }
+        Judged { place, verdict: self.verdict() }
+    }
+
+    /// Nothing more of this body is judged, and it is the last one but for the entries to come.
+    fn end_of_body(&mut self) -> Judged {
+        self.done = true;
+        self.unread = 0..0;
+        let place = self.entry.take().map_or(Place::Whole, Place::Entry);
+        Judged { place, verdict: self.verdict() }
     }
 
     fn end_of_input(&mut self) -> Option<Judged> {
+        self.done = true;
         match self.shape {
             Shape::Lines if self.body.is_blank() => None,
             Shape::Lines => Some(self.end_of_line()),
             Shape::Unknown if self.body.checker.is_complete() => Some(self.end_of_line()),
-            Shape::Unknown | Shape::Body => Some(Judged { line: None, verdict: self.verdict() }),
+            Shape::Unknown | Shape::Body => Some(self.end_of_body()),
         }
     }
 

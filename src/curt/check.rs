@@ -52,6 +52,8 @@ pub enum Invalid {
     },
     /// More than so many bytes, which whoever reads bodies has set as their limit.
     TooLarge(u64),
+    /// An entry of a zip that cannot be unpacked, or a zip that is none: why.
+    Unpacked(String),
 }
 
 /// What stands where something else must.
@@ -80,6 +82,7 @@ impl fmt::Display for Invalid {
                 write!(f, "{path}: expected {expected}, found {found}")
             }
             Invalid::TooLarge(limit) => write!(f, "too large: more than {limit} bytes"),
+            Invalid::Unpacked(reason) => f.write_str(reason),
         }
     }
 }
@@ -96,6 +99,7 @@ impl Invalid {
             Invalid::Field { found: Found::Nothing, .. } => "missing-field",
             Invalid::Field { .. } => "wrong-field",
             Invalid::TooLarge(_) => "too-large",
+            Invalid::Unpacked(_) => "not-unpacked",
         }
     }
 }

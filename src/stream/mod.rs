@@ -1,5 +1,6 @@
 //! Bytes in and bytes out: which inputs, one bounded record after the other, and files put down whole.
 
+pub mod bundle;
 pub mod deliver;
 pub mod ndjson;
 pub mod operands;

@@ -7,6 +7,7 @@
 use std::fmt;
 use std::fs::File;
 use std::io::{self, Read};
+use std::os::fd::AsFd;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
@@ -27,15 +28,21 @@ impl Input {
     /// # Errors
     /// Those of `open(2)`, and `EISDIR` for a directory, which would otherwise fail at the first read.
     pub fn open(&self) -> io::Result<Box<dyn Read + Send>> {
-        match self {
-            Input::Stdin => Ok(Box::new(io::stdin())),
-            Input::File(path) => {
-                let file = File::open(path)?;
-                if file.metadata()?.is_dir() {
-                    return Err(io::Error::from_raw_os_error(libc::EISDIR));
-                }
-                Ok(Box::new(file))
-            }
+        Ok(Box::new(self.file()?))
+    }
+
+    /// The same as the file it is.
+    ///
+    /// # Errors
+    /// Those of [`Input::open`].
+    pub fn file(&self) -> io::Result<File> {
+        let file = match self {
+            Input::Stdin => io::stdin().as_fd().try_clone_to_owned()?.into(),
+            Input::File(path) => File::open(path)?,
+        };
+        match file.metadata()?.is_dir() {
+            true => Err(io::Error::from_raw_os_error(libc::EISDIR)),
+            false => Ok(file),
         }
     }
 }

@@ -53,7 +53,11 @@ impl Dir {
 
     /// Copy a file of `tests/data` here under its own name, and give its path.
     pub fn copy(&self, data_path: impl AsRef<Path>) -> PathBuf {
-        let from = data(data_path);
+        self.copy_from(data(data_path))
+    }
+
+    /// The same for any file.
+    pub fn copy_from(&self, from: PathBuf) -> PathBuf {
         let to = self.join(from.file_name().unwrap());
         fs::copy(from, &to).unwrap();
         to

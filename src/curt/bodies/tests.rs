@@ -21,9 +21,12 @@ fn judge(text: impl AsRef<[u8]>, limit: usize) -> Vec<String> {
     let with = |size: usize| {
         let mut bodies = Bodies::or_lines(Slow(text.as_ref(), size, false)).limit(limit as u64);
         let mut seen = Vec::new();
-        while let Some(Judged { line, verdict }) = bodies.next().unwrap() {
+        while let Some(Judged { place, verdict }) = bodies.next().unwrap() {
             let verdict = verdict.map_or_else(|invalid| invalid.to_string(), |_| "ok".into());
-            seen.push(line.map_or(verdict.clone(), |line| format!("{line}: {verdict}")));
+            seen.push(match place {
+                Place::Line(line) => format!("{line}: {verdict}"),
+                _ => verdict,
+            });
         }
         assert_eq!(bodies.next().unwrap(), None);
         seen
@@ -80,7 +83,9 @@ fn one_body_when_it_is_not() {
 fn one_file_is_one_body_whatever_its_first_line_is() {
     let text = format!("{GOOD}\n{GOOD}\n");
     let mut bodies = Bodies::one(text.as_bytes());
-    let Some(Judged { line: None, verdict: Err(invalid) }) = bodies.next().unwrap() else { panic!() };
+    let Some(Judged { place: Place::Whole, verdict: Err(invalid) }) = bodies.next().unwrap() else {
+        panic!()
+    };
     assert!(invalid.to_string().contains("(line 2, column 1): expected nothing more"));
     assert_eq!(bodies.next().unwrap(), None);
 }
