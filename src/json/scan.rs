@@ -325,6 +325,9 @@ impl<V: Visit> Scan<V> {
                 Err(_) => return Err(self.bad(Reason::NotUtf8)),
             }
         }
+        if simdutf8::basic::from_utf8(block).is_ok() {
+            return self.block(block);
+        }
         match std::str::from_utf8(block) {
             Ok(_) => self.block(block),
             Err(error) => {

@@ -1,8 +1,17 @@
 //! The inside of a string, where nearly all bytes of a conversation lie.
 //!
-//! [`string`] is the whole interface: it takes the bytes of a block from inside a string and says
-//! where the string goes on to. A version with vector instructions replaces this one function; its
-//! state between blocks is [`Escape`], a byte or two, however the bytes are cut.
+//! [`string`] takes the bytes of a block from inside a string and says where the string goes on to. Its
+//! state between blocks is [`Escape`], a byte or two, however the bytes are cut. Where it spends its time
+//! are [`inside`] and [`plain`], of which there are two: with vector instructions, and for any machine.
+
+pub mod portable;
+#[cfg(target_arch = "x86_64")]
+pub mod vector;
+
+#[cfg(not(target_arch = "x86_64"))]
+pub use self::portable::{inside, plain};
+#[cfg(target_arch = "x86_64")]
+pub use self::vector::{inside, plain};
 
 /// A word of bytes that are all 1.
 const ONES: u64 = u64::MAX / 255;
@@ -35,7 +44,7 @@ pub fn string(bytes: &[u8], escape: &mut Escape) -> (usize, Stop) {
     let mut rest = bytes;
     let stop = loop {
         if *escape == Escape::No {
-            rest = rest.get(plain(rest)..).unwrap_or_default();
+            rest = rest.get(inside(rest)..).unwrap_or_default();
         }
         let [byte, tail @ ..] = rest else { break Stop::Block };
         *escape = match (*escape, byte) {
@@ -52,32 +61,17 @@ pub fn string(bytes: &[u8], escape: &mut Escape) -> (usize, Stop) {
     (bytes.len() - rest.len(), stop)
 }
 
-/// How many bytes stand before the first quote, backslash or control character.
-pub(super) fn plain(bytes: &[u8]) -> usize {
-    // Most strings are names, and most escapes of a text lie close together: a few words first.
-    const NEAR: usize = 64;
-    let near = bytes.get(..NEAR).unwrap_or(bytes);
-    let found = plain_by_words(near);
-    if found < near.len() {
-        return found;
-    }
-    // The compiler makes vector instructions of this loop; it has no early exit inside a block.
-    let far = bytes.get(near.len()..).unwrap_or_default();
-    let (blocks, _) = far.as_chunks::<32>();
-    let clean = blocks.iter().take_while(|block| !block.iter().fold(false, |any, &b| any | special(b)));
-    let at = near.len() + clean.count() * 32;
-    at + plain_by_words(bytes.get(at..).unwrap_or_default())
-}
-
-fn plain_by_words(bytes: &[u8]) -> usize {
-    let (words, tail) = bytes.as_chunks::<8>();
-    for (n, word) in words.iter().enumerate() {
-        let marks = special_bytes(u64::from_le_bytes(*word));
-        if marks != 0 {
-            return n * 8 + marks.trailing_zeros() as usize / 8;
+/// Bytes of the escape that begins here; `None` for one that is cut, or none at all.
+#[inline]
+fn escape(bytes: &[u8]) -> Option<usize> {
+    match bytes {
+        [b'\\', b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't', ..] => Some(2),
+        [b'\\', b'u', digits @ ..] => {
+            let digits = digits.first_chunk::<4>()?;
+            digits.iter().all(u8::is_ascii_hexdigit).then_some(6)
         }
+        _ => None,
     }
-    words.len() * 8 + tail.iter().position(|&b| special(b)).unwrap_or(tail.len())
 }
 
 /// How many of the first eight bytes repeat a leading tab or space: the indentation of most lines.
@@ -91,38 +85,62 @@ pub fn indent(bytes: &[u8]) -> usize {
     }
 }
 
-fn special(byte: u8) -> bool {
-    byte < 0x20 || byte == b'"' || byte == b'\\'
-}
-
-/// The same for eight bytes at once: the high bit of each special byte. Bits above the first one may
-/// be wrong (a borrow runs upwards), so only the lowest counts.
-fn special_bytes(word: u64) -> u64 {
-    let below = |word: u64, n: u64| word.wrapping_sub(ONES * n) & !word & (ONES * 0x80);
-    let equal = |byte: u8| below(word ^ (ONES * u64::from(byte)), 1);
-    below(word, 0x20) | equal(b'"') | equal(b'\\')
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn naive_plain(text: &[u8]) -> usize {
+        text.iter().position(|&b| b < 0x20 || b == b'"' || b == b'\\').unwrap_or(text.len())
+    }
+
+    fn naive_inside(text: &[u8]) -> usize {
+        let mut at = 0;
+        loop {
+            at += naive_plain(&text[at..]);
+            match escape(&text[at..]) {
+                Some(bytes) => at += bytes,
+                None => return at,
+            }
+        }
+    }
+
+    fn all(text: &[u8]) {
+        assert_eq!((plain(text), portable::plain(text)), (naive_plain(text), naive_plain(text)), "{text:?}");
+        assert_eq!(
+            (inside(text), portable::inside(text)),
+            (naive_inside(text), naive_inside(text)),
+            "{text:?}"
+        );
+    }
+
     #[test]
-    fn plain_finds_the_first_special_byte_at_every_place() {
-        for len in 0..100 {
+    fn every_byte_is_found_at_every_place() {
+        for len in 0..150 {
             for at in 0..=len {
-                for byte in 0..=255u8 {
-                    // After the first special byte others may stand, so that a wrong mark would show.
+                for byte in [0, 0x1f, 0x20, b'!', b'"', b'#', b'[', b'\\', b']', 0x7f, 0x80, 0x9f, 0xff] {
+                    // After it others may stand, so that a wrong mark would show.
                     let mut text = vec![b'a'; at];
                     text.resize(len, 0x80);
                     if at < len {
                         text[at] = byte;
                         text[at + 1..].fill(if byte & 1 == 0 { b'"' } else { 0xff });
                     }
-                    let naive = text.iter().position(|&b| special(b)).unwrap_or(len);
-                    assert_eq!(plain(&text), naive, "{text:?}");
+                    all(&text);
                 }
             }
+        }
+        for byte in 0..=255 {
+            all(&[byte; 70]);
+            all(&[b'a', byte]);
+        }
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn both_ways_agree_on_anything(text in "([ -~é😀]|\\\\[\"\\\\/bfnrtux0-9a-f]|\\\\u[0-9a-fA-F]{4}|[a-z ]{15}){0,60}", cut in 0..100_usize) {
+            let text = text.as_bytes();
+            all(text);
+            all(&text[..text.len().saturating_sub(cut)]);
         }
     }
 
