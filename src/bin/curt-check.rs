@@ -7,12 +7,15 @@
 //! Bodies are judged as they are read, so the memory needed does not depend on their size and no limit
 //! is set unless `--max-bytes` sets one.
 
-use curt_tools::curt::bodies::Bodies;
-use curt_tools::edge::argv::{ByteSize, Operand};
+use curt_tools::curt::bodies::{Bodies, Judged};
+use curt_tools::curt::lint::{Warning, lint};
+use curt_tools::edge::argv::{ByteSize, Jobs, Operand};
 use curt_tools::edge::report::print_path;
-use curt_tools::edge::shell::{self, Buffer, Shell, Stop};
+use curt_tools::edge::shell::{self, Buffer, Shell, Stop, escaped};
 use curt_tools::stream::operands::{self, Input};
+use curt_tools::stream::ordered::{Emit, ordered};
 use std::io::{self, ErrorKind, Write};
+use std::ops::ControlFlow;
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -35,9 +38,21 @@ struct Args {
     /// print one JSON object for each body, valid or not
     #[argh(switch)]
     json: bool,
+    /// warn of what a writer should not do; memory follows the largest body
+    #[argh(switch)]
+    lint: bool,
+    /// count a body with a warning as invalid; implies --lint
+    #[argh(switch, short = 'W', long = "fatal-warnings")]
+    fatal_warnings: bool,
+    /// every input holds .curt lines, whatever its name and its first line
+    #[argh(switch)]
+    lines: bool,
     /// end printed names with NUL, not newline
     #[argh(switch, short = '0')]
     null: bool,
+    /// check N files at a time (1 by default, 0 for one a processor)
+    #[argh(option, short = 'j', arg_name = "N", default = "Jobs::ONE")]
+    jobs: Jobs,
     /// refuse a body of more than N bytes (none is too large by default)
     #[argh(option, arg_name = "N", default = "ByteSize(0)")]
     max_bytes: ByteSize,
@@ -47,6 +62,18 @@ struct Args {
     /// files to check; - or none is stdin
     #[argh(positional, arg_name = "FILE")]
     files: Vec<Operand>,
+}
+
+/// What is found in an input, in order.
+enum Finding {
+    /// On stdout.
+    Print(Vec<u8>),
+    /// The name of a file, on stdout.
+    Name(Input),
+    /// A body is invalid.
+    Negative,
+    /// Something could not be read: what, and why.
+    Trouble(String, String),
 }
 
 fn main() -> ExitCode {
@@ -61,26 +88,25 @@ fn run(mut args: Args, shell: &mut Shell) -> Result<(), Stop> {
         return Err(Stop::usage("--null goes with --list-invalid or --list-valid"));
     }
     let files = std::mem::take(&mut args.files);
-    for input in operands::inputs(files, args.files0_from.take()).map_err(Stop::usage)? {
-        let input = match input {
-            Ok(input) => input,
-            Err(bad) => {
-                shell.trouble(&bad.place, &bad.reason);
-                continue;
-            }
-        };
-        match check(&input, &args, shell)? {
-            Some(valid) if !args.quiet && args.lists() && valid == args.list_valid => {
-                let name = match &input {
-                    Input::Stdin => Path::new("-"),
-                    Input::File(path) => path,
-                };
-                print_path(shell, name, args.null)?;
-            }
-            _ => {}
+    let inputs = operands::inputs(files, args.files0_from.take()).map_err(Stop::usage)?;
+    let read = |input, emit: Emit<'_, Finding>| match input {
+        Ok(input) => {
+            let _ = check(input, &args, emit);
         }
-    }
-    Ok(())
+        Err(operands::BadOperand { place, reason }) => {
+            let _ = emit(Finding::Trouble(place, reason));
+        }
+    };
+    ordered(args.jobs.count(), inputs, read, |finding| {
+        match finding {
+            Finding::Print(record) => shell.out.write_all(&record)?,
+            Finding::Name(Input::Stdin) => print_path(shell, Path::new("-"), args.null)?,
+            Finding::Name(Input::File(path)) => print_path(shell, &path, args.null)?,
+            Finding::Negative => shell.negative(),
+            Finding::Trouble(place, reason) => shell.trouble(&place, &reason),
+        }
+        Ok(())
+    })
 }
 
 impl Args {
@@ -88,42 +114,66 @@ impl Args {
     fn lists(&self) -> bool {
         self.list_invalid || self.list_valid
     }
+
+    fn lints(&self) -> bool {
+        self.lint || self.fatal_warnings
+    }
 }
 
-/// Judge the bodies of one input. Whether all of them are valid; `None` where it could not be read.
-fn check(input: &Input, args: &Args, shell: &mut Shell) -> Result<Option<bool>, Stop> {
-    let mut bodies = match Bodies::of(input) {
+/// Judge the bodies of one input.
+fn check(input: Input, args: &Args, emit: Emit<'_, Finding>) -> ControlFlow<()> {
+    let opened = if args.lines { Bodies::lines_of(&input) } else { Bodies::of(&input) };
+    let mut bodies = match opened {
         Ok(bodies) => bodies.limit(args.max_bytes.0),
-        Err(error) => {
-            shell.trouble(input, &hint(error));
-            return Ok(None);
-        }
+        Err(error) => return emit(Finding::Trouble(input.to_string(), hint(error))),
     };
+    if args.lints() {
+        bodies = bodies.keeping();
+    }
     let mut valid = true;
     loop {
         let judged = match bodies.next() {
             Ok(Some(judged)) => judged,
-            Ok(None) => return Ok(Some(valid)),
-            Err(error) => {
-                shell.trouble(input, &error);
-                return Ok(None);
-            }
+            Ok(None) => break,
+            Err(error) => return emit(Finding::Trouble(input.to_string(), error.to_string())),
         };
-        if judged.verdict.is_err() {
-            shell.negative();
+        let warnings = match judged.verdict {
+            Ok(_) if args.lints() => lint(bodies.text(), bodies.marked()),
+            _ => Vec::new(),
+        };
+        if judged.verdict.is_err() || args.fatal_warnings && !warnings.is_empty() {
             valid = false;
+            emit(Finding::Negative)?;
         }
-        if args.json && !args.quiet {
-            shell.out.write_all(&judged.report(&input.to_string()))?;
-        } else if !args.quiet && !args.lists() {
-            let place = judged.place(input);
-            match judged.verdict {
-                Ok(_) if args.verbose => writeln!(shell.out, "{place}: ok")?,
-                Ok(_) => {}
-                Err(reason) => writeln!(shell.out, "{place}: {reason}")?,
-            }
+        let told = tell(&judged, &warnings, &input, args);
+        if !told.is_empty() {
+            emit(Finding::Print(told))?;
         }
     }
+    if args.lists() && valid == args.list_valid && !args.quiet {
+        emit(Finding::Name(input))?;
+    }
+    ControlFlow::Continue(())
+}
+
+/// What is printed of a body.
+fn tell(judged: &Judged, warnings: &[Warning], input: &Input, args: &Args) -> Vec<u8> {
+    if args.quiet || args.lists() {
+        return Vec::new();
+    }
+    if args.json {
+        return judged.report(&input.to_string(), args.lints().then_some(warnings));
+    }
+    let place = || escaped(&judged.place(input), false);
+    let mut told = match &judged.verdict {
+        Err(reason) => format!("{}: {reason}\n", place()),
+        Ok(_) if args.verbose => format!("{}: ok\n", place()),
+        Ok(_) => String::new(),
+    };
+    for warning in warnings {
+        told += &format!("{}: warning: {warning}\n", place());
+    }
+    told.into_bytes()
 }
 
 /// find(1) walks directories; we say how.

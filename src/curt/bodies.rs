@@ -7,6 +7,7 @@
 //! whatever its name, holds one body an entry (the spec, "Bulk convention").
 
 use super::check::{Checker, Header, Invalid, MARK};
+use super::lint::Warning;
 use crate::json::write::{Layout, Writer};
 use crate::stream::bundle::{self, Entry, Opened};
 use crate::stream::operands::Input;
@@ -79,8 +80,8 @@ impl Judged {
     }
 
     /// The verdict for programs, one line of JSON, as curt-check(1) lists its fields; `file` is what
-    /// messages call the input.
-    pub fn report(&self, file: &str) -> Vec<u8> {
+    /// messages call the input. `warnings` are left out where nobody looked for any.
+    pub fn report(&self, file: &str, warnings: Option<&[Warning]>) -> Vec<u8> {
         let mut out = Vec::new();
         let mut object = Writer::new(&mut out, Layout::Line);
         object.open(b'{');
@@ -117,6 +118,21 @@ impl Judged {
             }
             object.key("reason");
             object.string(invalid.to_string().as_bytes());
+        }
+        if let Some(warnings) = warnings {
+            object.key("warnings");
+            object.open(b'[');
+            for warning in warnings {
+                object.open(b'{');
+                object.key("rule");
+                object.string(warning.rule.word().as_bytes());
+                object.key("path");
+                object.string(warning.path.as_bytes());
+                object.key("count");
+                object.scalar(warning.count);
+                object.close(b'}');
+            }
+            object.close(b']');
         }
         object.close(b'}');
         out.push(b'\n');
@@ -164,6 +180,17 @@ impl Bodies<Source> {
             Ok(Opened::Bundle(bundle)) => Ok(Bodies::entries(bundle)),
             Err(error) => Err(error),
         }
+    }
+
+    /// Open an input that holds lines, whatever its name; a zip is one all the same.
+    ///
+    /// # Errors
+    /// Those of [`bundle::open`].
+    pub fn lines_of(input: &Input) -> io::Result<Self> {
+        Ok(match bundle::open(input)? {
+            Opened::Stream(source) => Bodies::new(source, Shape::Lines),
+            Opened::Bundle(bundle) => Bodies::entries(bundle),
+        })
     }
 
     /// One body an entry.
@@ -227,6 +254,11 @@ impl<R: Read> Bodies<R> {
     pub fn text(&self) -> &[u8] {
         let text = self.body.kept.as_deref().unwrap_or_default();
         text.strip_prefix(&MARK).unwrap_or(text)
+    }
+
+    /// Whether that body began with a byte-order mark, when bodies are kept.
+    pub fn marked(&self) -> bool {
+        self.body.kept.as_deref().unwrap_or_default().starts_with(&MARK)
     }
 
     /// The next body; blank lines are passed over. Of a body that is no line no more is read than up to its

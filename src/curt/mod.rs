@@ -3,5 +3,6 @@
 
 pub mod bodies;
 pub mod check;
+pub mod lint;
 pub mod name;
 pub mod write;

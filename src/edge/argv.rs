@@ -69,6 +69,32 @@ impl FromArgValue for ByteSize {
     }
 }
 
+/// The `N` of `-j N`. 0 means as many as there are processors.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Jobs(u16);
+
+impl Jobs {
+    /// No thread but the first.
+    pub const ONE: Jobs = Jobs(1);
+
+    /// How many workers that is.
+    pub fn count(self) -> usize {
+        match self.0 {
+            0 => std::thread::available_parallelism().map_or(1, usize::from),
+            n => n.into(),
+        }
+    }
+}
+
+impl FromArgValue for Jobs {
+    fn from_arg_value(word: &str) -> Result<Self, String> {
+        match word.parse() {
+            Ok(n @ 0..=1024) => Ok(Jobs(n)),
+            _ => Err("not a number of jobs from 0 to 1024".to_owned()),
+        }
+    }
+}
+
 /// Why a command line gave no arguments to run with.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Early {

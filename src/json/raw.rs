@@ -129,6 +129,11 @@ impl<'a> Raw<'a> {
         Items(self.inside(b'['))
     }
 
+    /// Every number in it, at any depth, in source order.
+    pub fn numbers(self) -> impl Iterator<Item = Raw<'a>> {
+        Tokens(self.0).filter(|token| matches!(token, [b'-' | b'0'..=b'9', ..])).map(Raw)
+    }
+
     /// The number JavaScript would hold (`1e400` is infinite); `None` for any other kind.
     pub fn number(self) -> Option<f64> {
         if self.kind() != Kind::Number {

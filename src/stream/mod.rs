@@ -4,6 +4,7 @@ pub mod bundle;
 pub mod deliver;
 pub mod ndjson;
 pub mod operands;
+pub mod ordered;
 pub mod place;
 pub mod spill;
 pub mod tree;
