@@ -310,7 +310,7 @@ fn both_ends(text: &str, most: usize) -> Cow<'_, str> {
 
 /// Text that cannot move a cursor, forge a second line, or (on a terminal) reorder or hide what stands
 /// beside it.
-fn escaped(text: &str, terminal: bool) -> String {
+pub fn escaped(text: &str, terminal: bool) -> String {
     let mut safe = String::with_capacity(text.len());
     for c in text.chars() {
         match c {
