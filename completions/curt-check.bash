@@ -5,7 +5,7 @@ _curt_check() {
     case ${COMP_WORDS[COMP_CWORD - 1]} in
     -j | --jobs | --max-bytes) compopt +o bashdefault +o default 2>/dev/null ;;
     *) case ${COMP_WORDS[COMP_CWORD]} in
-        -*) COMPREPLY=($(compgen -W '-q --quiet -v --verbose -l --list-invalid -L --list-valid --json --lint -W --fatal-warnings --lines -0 --null -j --jobs --max-bytes --files0-from -h --help -V --version' -- "${COMP_WORDS[COMP_CWORD]}")) ;;
+        -*) COMPREPLY=($(compgen -W '-q --quiet -v --verbose -l --list-invalid -L --list-valid --json --lint -W --fatal-warnings --lines -j --jobs -0 --null --max-bytes --files0-from -h --help -V --version' -- "${COMP_WORDS[COMP_CWORD]}")) ;;
         esac ;;
     esac
 }

@@ -154,7 +154,7 @@ fn check_tree_names_the_bad_ones() {
     let output = sh(&dir, "bash check-tree.sh .");
     assert_eq!(output.status, Some(123), "{output:?}");
     assert_eq!(output.stdout_str().matches("wrong magic").count(), 1, "{output:?}");
-    assert!(output.stdout_str().starts_with("./a b/c/new\nline.curt: "), "{output:?}");
+    assert!(output.stdout_str().starts_with("./a b/c/new\\nline.curt: "), "{output:?}");
 }
 
 #[test]

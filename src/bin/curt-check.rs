@@ -47,12 +47,12 @@ struct Args {
     /// every input holds .curt lines, whatever its name and its first line
     #[argh(switch)]
     lines: bool,
-    /// end printed names with NUL, not newline
-    #[argh(switch, short = '0')]
-    null: bool,
     /// check N files at a time (1 by default, 0 for one a processor)
     #[argh(option, short = 'j', arg_name = "N", default = "Jobs::ONE")]
     jobs: Jobs,
+    /// end printed names with NUL, not newline
+    #[argh(switch, short = '0')]
+    null: bool,
     /// refuse a body of more than N bytes (none is too large by default)
     #[argh(option, arg_name = "N", default = "ByteSize(0)")]
     max_bytes: ByteSize,
