@@ -148,7 +148,12 @@ impl Cmd {
 
     /// Stdout is a pipe whose reader has gone.
     pub fn stdout_closed(mut self) -> Cmd {
-        self.command.stdout(io::pipe().unwrap().1);
+        let mut writer = io::pipe().unwrap().1;
+        // A child that another test forked in between holds the reader too, until its exec.
+        while writer.write(b"x").is_ok() {
+            thread::yield_now();
+        }
+        self.command.stdout(writer);
         self
     }
 
