@@ -3,6 +3,7 @@
 complete -c curt-pack -s o -l output -x -a '(__fish_complete_directories)' -d 'make one file a conversation in this directory, not lines on stdout'
 complete -c curt-pack -l pretty -d 'lay bodies on stdout out like files, indented by tabs'
 complete -c curt-pack -l all-rows -d 'keep rewound, hidden and repeated rows too'
+complete -c curt-pack -l branches -x -d 'of Claude Code\'s rewinds keep the newest branch (default) or all'
 complete -c curt-pack -l verbatim -d 'keep every byte of text: no canonical JSON, no wrapper taken off'
 complete -c curt-pack -s f -l force -d 'replace a file that holds a later state of its conversation'
 complete -c curt-pack -l print -d 'print the path of each file that was written'

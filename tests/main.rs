@@ -11,6 +11,7 @@
 
 mod cc_chain_check;
 mod cc_dump;
+mod cc_pack;
 mod common;
 mod completions;
 mod curt_check;

@@ -1,6 +1,6 @@
 //! curt-pack: session rows to `.curt`, on stdout or as files.
 
-use argh::{ArgsInfo, FromArgs};
+use argh::{ArgsInfo, FromArgValue, FromArgs};
 use curt_tools::edge::argv::{ByteSize, Operand};
 use curt_tools::edge::progress::Progress;
 use curt_tools::edge::report::{Summary, print_path, report_file};
@@ -29,6 +29,9 @@ struct Args {
     /// keep rewound, hidden and repeated rows too
     #[argh(switch)]
     all_rows: bool,
+    /// of Claude Code's rewinds keep the newest branch (default) or all
+    #[argh(option, arg_name = "WHICH", default = "Branches::Newest")]
+    branches: Branches,
     /// keep every byte of text: no canonical JSON, no wrapper taken off
     #[argh(switch)]
     verbatim: bool,
@@ -61,6 +64,23 @@ struct Args {
     files: Vec<Operand>,
 }
 
+/// What stays where a person went back and on another way.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Branches {
+    Newest,
+    All,
+}
+
+impl FromArgValue for Branches {
+    fn from_arg_value(word: &str) -> Result<Self, String> {
+        match word {
+            "newest" => Ok(Branches::Newest),
+            "all" => Ok(Branches::All),
+            _ => Err("neither 'newest' nor 'all'".to_owned()),
+        }
+    }
+}
+
 fn main() -> ExitCode {
     shell::main("curt-pack", Buffer::Blocks, run)
 }
@@ -78,7 +98,11 @@ fn run(args: Args, shell: &mut Shell) -> Result<(), Stop> {
         }
     };
     let mut packer = Packer {
-        options: Options { all_rows: args.all_rows, verbatim: args.verbatim },
+        options: Options {
+            all_rows: args.all_rows,
+            all_branches: args.branches == Branches::All,
+            verbatim: args.verbatim,
+        },
         layout: if args.output.is_some() || args.pretty { Layout::Tabs } else { Layout::Line },
         counts: Counts::default(),
     };

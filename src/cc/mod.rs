@@ -6,9 +6,11 @@
 //! | [`chain`] | the lines of one input: the graph and its verdicts |
 //! | [`strict`] | the further rules that generated lines keep |
 //! | [`verdict`] | findings, their severity and their words |
+//! | [`branch`] | which records are the conversation, and which the person went back from |
 //! | [`row`] | a file as a session row: which keys of its records leave it |
 //! | [`ids`] | many uuids in little memory; digests of contents |
 
+pub mod branch;
 pub mod chain;
 pub mod ids;
 pub mod line;

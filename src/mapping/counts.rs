@@ -41,6 +41,10 @@ counts! {
     SkippedRoles = "skippedRoles",
     /// User and assistant rows with nothing to say.
     EmptyDropped = "emptyDropped",
+    /// Records in which nothing was said, by kind.
+    SkippedRecords = "skippedRecords",
+    /// Prompts that waited in a queue and are nowhere else.
+    QueuedPrompts = "queuedPrompts",
     /// Rows that the person undid.
     RewoundRows = "rewoundRows",
     /// Rows meant for the model alone.
@@ -102,6 +106,8 @@ pub const PACK: &[Count] = &[
     Count::Messages,
     Count::RedactedFields,
     Count::SkippedRoles,
+    Count::SkippedRecords,
+    Count::QueuedPrompts,
     Count::EmptyDropped,
     Count::RewoundRows,
     Count::HiddenRows,
@@ -198,7 +204,8 @@ impl Counts {
 
     /// One JSON object on one line, every count of `list` in it, zeros too.
     pub fn json(&self, list: &[Count]) -> Vec<u8> {
-        const BY_NAME: [Count; 3] = [Count::RedactedFields, Count::SkippedRoles, Count::MalformedCells];
+        const BY_NAME: [Count; 4] =
+            [Count::RedactedFields, Count::SkippedRoles, Count::SkippedRecords, Count::MalformedCells];
         let mut out = Vec::new();
         let mut writer = Writer::new(&mut out, Layout::Line);
         writer.open(b'{');

@@ -37,6 +37,8 @@ use std::io::{self, Write};
 pub struct Options {
     /// Keep rewound, hidden and folded rows.
     pub all_rows: bool,
+    /// Keep the branches that the person went back from.
+    pub all_branches: bool,
     /// Keep every byte of text: no canonical JSON, no wrapper taken off.
     pub verbatim: bool,
 }
@@ -85,24 +87,31 @@ impl<'s, 'a> Conversation<'s, 'a> {
         Conversation { session, header: header(session, glance), roles, options, counts }
     }
 
-    /// Whether no message is left: no file is made (rulings, "A session with no message left").
-    pub fn is_empty(&self) -> bool {
+    fn content(&self, role: Role, row: &Row<'a>, counts: &mut Counts) -> Text<'a> {
+        let Some(cell) = row.content() else { return Text::default() };
+        let manner = Manner { tool: role == Role::Tool, verbatim: self.options.verbatim, no_images: false };
+        let (text, done) = content(cell, manner);
+        counts.add(Count::SentinelContents, done.sentinel.into());
+        counts.add(Count::JsonContents, done.json.into());
+        counts.add(Count::WrappersStripped, done.wrappers);
+        text
+    }
+}
+
+impl super::output::Conversation for Conversation<'_, '_> {
+    fn is_empty(&self) -> bool {
         self.roles.iter().all(Option::is_none)
     }
 
-    /// Everything but the messages.
-    pub fn header(&self) -> &Header<'a> {
+    fn header(&self) -> &Header<'_> {
         &self.header
     }
 
-    /// What was dropped before a message was made.
-    pub fn counts(&self) -> &Counts {
+    fn counts(&self) -> &Counts {
         &self.counts
     }
 
-    /// Write the body. Returns the counts of what was done to the messages; every call writes the
-    /// same bytes.
-    pub fn write(&self, to: &mut dyn Write, layout: Layout) -> io::Result<Counts> {
+    fn write(&self, to: &mut dyn Write, layout: Layout) -> io::Result<Counts> {
         let mut counts = Counts::default();
         let mut pairing = Pairing::default();
         let mut time = self.header.created_at;
@@ -130,16 +139,6 @@ impl<'s, 'a> Conversation<'s, 'a> {
         counts.add(Count::UnmatchedToolCalls, pairing.turn());
         body.end()?;
         Ok(counts)
-    }
-
-    fn content(&self, role: Role, row: &Row<'a>, counts: &mut Counts) -> Text<'a> {
-        let Some(cell) = row.content() else { return Text::default() };
-        let manner = Manner { tool: role == Role::Tool, verbatim: self.options.verbatim, no_images: false };
-        let (text, done) = content(cell, manner);
-        counts.add(Count::SentinelContents, done.sentinel.into());
-        counts.add(Count::JsonContents, done.json.into());
-        counts.add(Count::WrappersStripped, done.wrappers);
-        text
     }
 }
 
@@ -409,6 +408,7 @@ fn object(members: impl Iterator<Item = (&'static str, Vec<u8>)>) -> Option<Vec<
 
 #[cfg(test)]
 mod tests {
+    use super::super::output::Conversation as _;
     use super::*;
 
     /// The body that a row gives, and its counts.
@@ -575,7 +575,7 @@ mod tests {
     #[test]
     fn all_rows_keeps_every_row() {
         let rows = r#"{"role":"user","content":"x","active":0,"compacted":0},{"role":"user","content":"y","display_kind":"hidden"}"#;
-        let (_, counts) = body_with(&session("", rows), Options { all_rows: true, verbatim: false });
+        let (_, counts) = body_with(&session("", rows), Options { all_rows: true, ..Options::default() });
         assert_eq!(counts.sum(Count::Messages), 2);
         let session = session("", rows);
         let session = Session::read(Raw::parse(session.as_bytes()).unwrap()).unwrap();

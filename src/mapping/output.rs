@@ -2,10 +2,25 @@
 
 use super::counts::{Count, Counts};
 use crate::curt::name::Name;
+use crate::curt::write::Header;
+use crate::json::write::Layout;
 use crate::stream::deliver::{Judge, Target, Undelivered, deliver};
 use crate::stream::place::{Identity, Outcome, Placed};
 use std::cell::Cell;
 use std::io::{self, Write};
+
+/// What a mapping makes of a row: a body whose header is known and whose messages are made while they
+/// are written.
+pub(super) trait Conversation {
+    /// Everything but the messages.
+    fn header(&self) -> &Header<'_>;
+    /// Whether no message is left: no file is made (rulings, "A session with no message left").
+    fn is_empty(&self) -> bool;
+    /// What was dropped before a message was made.
+    fn counts(&self) -> &Counts;
+    /// Write the body. Returns the counts of what was done to the messages; every call writes the same bytes.
+    fn write(&self, to: &mut dyn Write, layout: Layout) -> io::Result<Counts>;
+}
 
 /// A conversation that can be written, the same each time.
 pub(super) struct Output<'o> {

@@ -1,8 +1,9 @@
 //! Session rows in, `.curt` bodies out: what curt-pack does with each row, and what happened.
 
 use super::counts::{Count, Counts, looks_like_a_name};
-use super::hermes_to_curt::{Conversation, Options};
-use super::output::Output;
+use super::hermes_to_curt::Options;
+use super::output::{Conversation, Output};
+use super::{cc_to_curt, hermes_to_curt};
 use crate::curt::bodies::Bodies;
 use crate::curt::check::Checker;
 use crate::curt::name::Name;
@@ -46,15 +47,25 @@ impl fmt::Display for Fault {
 impl Packer {
     /// Convert one row. `Ok(None)`: no message was left, or the body went to a stream.
     pub fn row(&mut self, row: &[u8], target: &mut Target<'_>) -> Result<Option<Placed>, Fault> {
-        let row = match known(row) {
-            Ok(row) => row,
-            Err(reason) => return Err(self.refuse(reason)),
-        };
-        let session = match Session::read(row) {
-            Ok(session) => session,
-            Err(reason) => return Err(self.refuse(reason.to_owned())),
-        };
-        let conversation = Conversation::of(&session, self.options);
+        let (runtime, row) = runtime(row).map_err(|reason| self.refuse(reason))?;
+        match runtime {
+            Runtime::Hermes => {
+                let session = Session::read(row).map_err(|reason| self.refuse(reason.to_owned()))?;
+                self.put(&hermes_to_curt::Conversation::of(&session, self.options), target)
+            }
+            Runtime::ClaudeCode => {
+                let conversation = cc_to_curt::Conversation::of(row, self.options);
+                let conversation = conversation.map_err(|reason| self.refuse(reason.to_owned()))?;
+                self.put(&conversation, target)
+            }
+        }
+    }
+
+    fn put(
+        &mut self,
+        conversation: &dyn Conversation,
+        target: &mut Target<'_>,
+    ) -> Result<Option<Placed>, Fault> {
         if conversation.is_empty() {
             self.counts.merge(conversation.counts());
             self.counts.add(Count::Empty, 1);
@@ -81,20 +92,27 @@ impl Packer {
     }
 }
 
-/// A row of a runtime that has a mapping.
-fn known(row: &[u8]) -> Result<Raw<'_>, String> {
+/// The runtimes that have a mapping.
+#[derive(Clone, Copy)]
+enum Runtime {
+    Hermes,
+    ClaudeCode,
+}
+
+/// Whose row this is; one that does not say is of Hermes.
+fn runtime(row: &[u8]) -> Result<(Runtime, Raw<'_>), String> {
+    const KNOWN: [(&str, Runtime); 2] = [("hermes", Runtime::Hermes), ("claude-code", Runtime::ClaudeCode)];
     let row = Raw::parse(row).map_err(|bad| bad.to_string())?;
-    match row.get("runtime") {
-        Some(runtime) if !runtime.is("hermes") => {
-            let name = runtime.text().unwrap_or_default();
-            let name = std::str::from_utf8(&name).ok().filter(|name| looks_like_a_name(name));
-            Err(match name {
-                Some(name) => format!("rows of runtime '{name}' are not known"),
-                None => "rows of this runtime are not known".to_owned(),
-            })
-        }
-        _ => Ok(row),
+    let Some(runtime) = row.get("runtime") else { return Ok((Runtime::Hermes, row)) };
+    if let Some((_, known)) = KNOWN.into_iter().find(|(name, _)| runtime.is(name)) {
+        return Ok((known, row));
     }
+    let name = runtime.text().unwrap_or_default();
+    let name = std::str::from_utf8(&name).ok().filter(|name| looks_like_a_name(name));
+    Err(match name {
+        Some(name) => format!("rows of runtime '{name}' are not known"),
+        None => "rows of this runtime are not known".to_owned(),
+    })
 }
 
 /// Whose file this is, for [`Folder`](crate::stream::place::Folder): that of an accepted body.
