@@ -42,7 +42,7 @@ impl Help {
             }
         }
         assert!(options.len() >= 2, "{list}");
-        let operand = Value::after("[--] [", usage).unwrap();
+        let operand = Value::after("[--] [", usage).or_else(|| Value::after("[--] <OUT> [", usage)).unwrap();
         Help { about: about.replace('\n', " "), options, operand }
     }
 }

@@ -14,11 +14,13 @@ mod cc_dump;
 mod cc_pack;
 mod common;
 mod completions;
+mod curt_cat;
 mod curt_check;
 #[cfg(feature = "sqlite")]
 mod curt_hermes;
 mod curt_name;
 mod curt_pack;
+mod curt_zip;
 mod edge;
 #[cfg(feature = "sqlite")]
 mod examples;

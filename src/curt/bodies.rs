@@ -11,6 +11,7 @@ use super::lint::Warning;
 use crate::json::write::{Layout, Writer};
 use crate::stream::bundle::{self, Entry, Opened};
 use crate::stream::operands::Input;
+use crate::stream::spill::Spill;
 use std::borrow::Cow;
 use std::fmt::{self, Write as _};
 use std::io::{self, ErrorKind, Read};
@@ -245,20 +246,42 @@ impl<R: Read> Bodies<R> {
 
     /// Keep each body, for [`Bodies::text`]. Memory then follows the largest one.
     pub fn keeping(mut self) -> Self {
-        self.body.kept = Some(Vec::new());
+        self.body.kept = Kept::Memory(Vec::new());
+        self
+    }
+
+    /// Keep each body, for [`Bodies::read`]. Memory does not follow its size: what is large goes to a
+    /// temporary file.
+    pub fn spilling(mut self) -> Self {
+        self.body.kept = Kept::Spill(Spill::default());
         self
     }
 
     /// The body that [`Bodies::next`] judged last, when bodies are kept: all of it when it was
     /// accepted, but the byte-order mark that may lead it and is no part of the JSON.
     pub fn text(&self) -> &[u8] {
-        let text = self.body.kept.as_deref().unwrap_or_default();
+        let Kept::Memory(text) = &self.body.kept else { return &[] };
         text.strip_prefix(&MARK).unwrap_or(text)
     }
 
     /// Whether that body began with a byte-order mark, when bodies are kept.
     pub fn marked(&self) -> bool {
-        self.body.kept.as_deref().unwrap_or_default().starts_with(&MARK)
+        matches!(&self.body.kept, Kept::Memory(text) if text.starts_with(&MARK))
+    }
+
+    /// The same when bodies are spilled, from its beginning each time.
+    ///
+    /// # Errors
+    /// Those of the temporary file.
+    pub fn read_again(&mut self) -> io::Result<impl Read + '_> {
+        let Kept::Spill(spill) = &mut self.body.kept else { return Err(ErrorKind::Unsupported.into()) };
+        let mut all = spill.read()?;
+        let mut head = Vec::with_capacity(MARK.len());
+        all.by_ref().take(MARK.len() as u64).read_to_end(&mut head)?;
+        if head == MARK {
+            head.clear();
+        }
+        Ok(io::Cursor::new(head).chain(all))
     }
 
     /// The next body; blank lines are passed over. Of a body that is no line no more is read than up to its
@@ -269,7 +292,7 @@ impl<R: Read> Bodies<R> {
     /// ([`ErrorKind::InvalidData`]) is its verdict.
     #[allow(clippy::should_implement_trait, reason = "an iterator does not end at an error")]
     pub fn next(&mut self) -> io::Result<Option<Judged>> {
-        self.body.forget();
+        self.body.forget()?;
         if self.done
             && let Some(entry) = self.entries.as_mut().and_then(Iterator::next)
         {
@@ -285,16 +308,16 @@ impl<R: Read> Bodies<R> {
                 }
                 Some(Err(error)) => return Err(error),
             }
-            if self.take() {
+            if self.take()? {
                 match self.shape {
                     Shape::Lines if self.body.is_blank() => {
                         self.end_of_line();
-                        self.body.forget();
+                        self.body.forget()?;
                     }
                     Shape::Lines => return Ok(Some(self.end_of_line())),
                     Shape::Unknown if self.body.is_blank() => {
                         self.line += 1;
-                        self.body.feed(b"\n");
+                        self.body.feed(b"\n")?;
                     }
                     Shape::Unknown if self.body.checker.is_complete() => {
                         self.shape = Shape::Lines;
@@ -302,7 +325,7 @@ impl<R: Read> Bodies<R> {
                     }
                     Shape::Unknown | Shape::Body => {
                         self.shape = Shape::Body;
-                        self.body.feed(b"\n");
+                        self.body.feed(b"\n")?;
                     }
                 }
             }
@@ -335,18 +358,18 @@ impl<R: Read> Bodies<R> {
 
     /// Judge what was read: all of it, or as far as the present line goes if lines matter. Whether a
     /// line has ended; its end is not judged with it.
-    fn take(&mut self) -> bool {
+    fn take(&mut self) -> io::Result<bool> {
         let unread = self.buffer.get(self.unread.clone()).unwrap_or_default();
         let line_end = match self.shape {
             Shape::Body => None,
             Shape::Lines | Shape::Unknown => memchr::memchr(b'\n', unread),
         };
         let piece = line_end.and_then(|end| unread.get(..end)).unwrap_or(unread);
-        self.body.feed(piece);
+        self.body.feed(piece)?;
         let taken = piece.len() + usize::from(line_end.is_some());
         self.unread.start += taken;
         self.offset += taken as u64;
-        line_end.is_some()
+        Ok(line_end.is_some())
     }
 
     /// Go on with the next entry of a zip.
@@ -407,18 +430,35 @@ struct Body {
     size: u64,
     /// and how many it may have; 0 for any number.
     limit: u64,
-    /// Its text, if it is kept, as far as the limit.
-    kept: Option<Vec<u8>>,
+    /// Its text as far as the limit.
+    kept: Kept,
+}
+
+/// Where the text of a body is kept.
+#[derive(Debug, Default)]
+enum Kept {
+    #[default]
+    Nowhere,
+    Memory(Vec<u8>),
+    Spill(Spill),
 }
 
 impl Body {
-    fn feed(&mut self, piece: &[u8]) {
+    /// An error is one of the temporary file.
+    fn feed(&mut self, piece: &[u8]) -> io::Result<()> {
         let free = if self.limit == 0 { u64::MAX } else { self.limit.saturating_sub(self.size) };
         let within = usize::try_from(free).unwrap_or(usize::MAX).min(piece.len());
         let (within, beyond) = piece.split_at_checked(within).unwrap_or((piece, &[]));
         self.size += piece.len() as u64;
-        if let Some(kept) = &mut self.kept {
-            kept.extend_from_slice(within);
+        match &mut self.kept {
+            Kept::Nowhere => {}
+            Kept::Memory(text) => text.extend_from_slice(within),
+            // Nobody reads what is known to be invalid.
+            Kept::Spill(spill) if self.fault.is_none() => {
+                spill.buffer().extend_from_slice(within);
+                spill.settle()?;
+            }
+            Kept::Spill(_) => {}
         }
         if self.fault.is_none() {
             self.fault = self.checker.feed(within).err();
@@ -428,16 +468,20 @@ impl Body {
             // A first line that is too long is a line all the same: the checker must see its end.
             let _ = self.checker.feed(beyond);
         }
+        Ok(())
     }
 
     fn is_blank(&self) -> bool {
         self.checker.is_blank() && self.fault.is_none()
     }
 
-    fn forget(&mut self) {
-        if let Some(kept) = &mut self.kept {
-            kept.clear();
+    fn forget(&mut self) -> io::Result<()> {
+        match &mut self.kept {
+            Kept::Nowhere => {}
+            Kept::Memory(text) => text.clear(),
+            Kept::Spill(spill) => spill.clear()?,
         }
+        Ok(())
     }
 }
 

@@ -7,6 +7,8 @@
 use super::raw::{Kind, Raw, Tokens};
 use super::skip;
 use super::text::Text;
+use memchr::memchr2;
+use std::io::{self, Read, Write};
 
 /// How a value is laid out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -115,6 +117,97 @@ fn escape_byte(out: &mut Vec<u8>, byte: u8) {
     out.extend_from_slice(&[b'\\', letter]);
 }
 
+/// Lay a valid text out anew from beginning to end.
+///
+/// # Errors
+/// Those of `from` and `to`.
+pub fn relay(mut from: impl Read, layout: Layout, to: &mut dyn Write) -> io::Result<()> {
+    let (mut block, mut out) = (vec![0; 64 << 10], Vec::new());
+    let mut relay = Relay::new(layout);
+    loop {
+        let count = from.read(&mut block)?;
+        if count == 0 {
+            return Ok(());
+        }
+        out.clear();
+        relay.feed(block.get(..count).unwrap_or_default(), &mut out);
+        to.write_all(&out)?;
+    }
+}
+
+/// Lays a valid text out anew as it comes in blocks, cut anywhere: only white space changes, and memory
+/// does not follow the text.
+#[derive(Debug)]
+pub struct Relay {
+    layout: Layout,
+    depth: usize,
+    fresh: bool,
+    keyed: bool,
+    inside: Inside,
+}
+
+/// Where a block ended.
+#[derive(Clone, Copy, Debug)]
+enum Inside {
+    Nothing,
+    String,
+    /// In a string, behind a backslash.
+    Escape,
+    /// In a number or a literal.
+    Scalar,
+}
+
+impl Relay {
+    /// Nothing relaid yet.
+    pub fn new(layout: Layout) -> Relay {
+        Relay { layout, depth: 0, fresh: true, keyed: false, inside: Inside::Nothing }
+    }
+
+    /// Append the next block to `out`, laid out.
+    pub fn feed(&mut self, mut block: &[u8], out: &mut Vec<u8>) {
+        while let [byte, tail @ ..] = block {
+            let (used, inside) = match self.inside {
+                Inside::Nothing => {
+                    block = tail;
+                    self.between(*byte, out);
+                    continue;
+                }
+                Inside::Escape => (1, Inside::String),
+                Inside::String => match memchr2(b'"', b'\\', block) {
+                    None => (block.len(), Inside::String),
+                    Some(at) if block.get(at) == Some(&b'"') => (at + 1, Inside::Nothing),
+                    Some(at) => (at + 1, Inside::Escape),
+                },
+                Inside::Scalar => {
+                    let end = block.iter().position(|b| b" \t\n\r,]}".contains(b));
+                    end.map_or((block.len(), Inside::Scalar), |at| (at, Inside::Nothing))
+                }
+            };
+            let (token, rest) = block.split_at_checked(used).unwrap_or((block, &[]));
+            out.extend_from_slice(token);
+            (self.inside, block) = (inside, rest);
+        }
+    }
+
+    /// A byte between tokens, or the first of one.
+    fn between(&mut self, byte: u8, out: &mut Vec<u8>) {
+        let Relay { layout, depth, fresh, keyed, .. } = *self;
+        let mut writer = Writer { out, layout, depth, fresh, keyed };
+        match byte {
+            b' ' | b'\t' | b'\n' | b'\r' | b',' => {}
+            b'{' | b'[' => writer.open(byte),
+            b'}' | b']' => writer.close(byte),
+            b':' => writer.colon(),
+            _ => {
+                writer.lead();
+                writer.out.push(byte);
+                self.inside = if byte == b'"' { Inside::String } else { Inside::Scalar };
+            }
+        }
+        (self.depth, self.fresh, self.keyed) = (writer.depth, writer.fresh, writer.keyed);
+    }
+}
+
 /// Builds one value in a buffer. The caller keeps the grammar: a key before each member's value,
 /// every container closed.
 pub struct Writer<'o> {
@@ -186,7 +279,7 @@ impl<'o> Writer<'o> {
     pub fn scalar(&mut self, value: impl std::fmt::Display) {
         self.lead();
         // Writing to a Vec cannot fail.
-        let _ = std::io::Write::write_fmt(self.out, format_args!("{value}"));
+        let _ = Write::write_fmt(self.out, format_args!("{value}"));
     }
 
     /// A finite number as JavaScript prints it; one that is not finite as `null`.
@@ -292,6 +385,25 @@ mod tests {
         assert_eq!(relaid(&nest(33), Layout::Tabs), by_tabs(32, "[[0,{}]]"));
         assert!(relaid(&nest(100_000), Layout::Tabs).len() < 300_000);
         assert_eq!(relaid(" 1.0 ", Layout::Tabs), "1.0");
+    }
+
+    #[test]
+    fn a_relay_gives_the_same_bytes_however_the_text_is_cut() {
+        let text = r#" {"a" : [ ], "\"b":{ } ,"c":[1 , -2.5e3,true ,{"d":"x: y,\\" , "\u00e9":null}],"":"",
+            "e" : [[[0]] , "ä"] } "#;
+        for layout in [Layout::Line, Layout::Tabs] {
+            let expected = relaid(text, layout);
+            for size in 1..text.len() {
+                let (mut relay, mut out) = (Relay::new(layout), Vec::new());
+                text.as_bytes().chunks(size).for_each(|block| relay.feed(block, &mut out));
+                assert_eq!(String::from_utf8(out).unwrap(), expected, "{size}");
+            }
+        }
+        for scalar in [" 1.50 ", "\"a\\\\\"", "null"] {
+            let (mut relay, mut out) = (Relay::new(Layout::Tabs), Vec::new());
+            relay.feed(scalar.as_bytes(), &mut out);
+            assert_eq!(out, scalar.trim().as_bytes());
+        }
     }
 
     #[test]

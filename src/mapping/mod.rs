@@ -1,6 +1,7 @@
 //! The tables from one format to another. Pure: rows and tokens in, messages and counts out.
 
 pub mod cc_to_curt;
+pub mod copy;
 pub mod counts;
 pub mod curt_to_cc;
 pub mod emit;

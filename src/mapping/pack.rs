@@ -126,7 +126,7 @@ pub fn whose(file: &mut dyn io::Read) -> io::Result<Option<Identity>> {
 
 /// Every body is judged by the rules that curt-check applies, on its way.
 #[derive(Default)]
-struct Checked {
+pub(super) struct Checked {
     checker: Checker,
     refused: Option<String>,
 }

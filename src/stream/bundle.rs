@@ -226,7 +226,7 @@ impl<W: Write> Writer<W> {
             .compression_method(CompressionMethod::DEFLATE)
             // What a DOS date can hold (APPNOTE 4.4.6).
             .last_modified(UtcDateTime::from_unix(modified.clamp(FIRST_DATE, LAST_DATE)))
-            .unix_permissions(0o600);
+            .unix_permissions(0o100_600);
         let (mut entry, config) = entry.start().map_err(unwritten)?;
         let mut packer = config.wrap(DeflateEncoder::new(&mut entry, flate2::Compression::default()));
         data(&mut packer)?;

@@ -584,13 +584,100 @@ pub fn put(path: &Path, report: &[u8]) -> io::Result<()> {
             OpenOptions::new().append(true).open(path).and_then(|mut there| there.write_all(report))
         }
         _ => {
-            let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
-            let (mut file, temporary) = named(dir)?;
+            let (mut file, temporary) = named(folder_of(path))?;
             file.write_all(report)?;
             temporary.persist(path).map_err(|failed| failed.error)
         }
     };
     whole().map_err(|error| at(path, &error))
+}
+
+/// One file in the making, at a path of the user's choice: whole or not at all, private, never through a
+/// symlink. Dropped unfinished, it leaves nothing.
+#[derive(Debug)]
+pub struct Whole {
+    path: PathBuf,
+    draft: Draft,
+}
+
+impl Whole {
+    /// Begin a file that will stand at `path`. What stands there must be a regular file that `ours` knows by
+    /// its first bytes, so that a slip of the hand costs no file of another kind.
+    ///
+    /// # Errors
+    /// Something else stands there, or it cannot be read; with the path.
+    pub fn new(path: &Path, ours: fn(&[u8]) -> bool) -> io::Result<Whole> {
+        replaceable(path, ours).map_err(|error| at(path, &error))?;
+        let dir = folder_of(path);
+        let draft = Draft {
+            dir: fs::canonicalize(dir).map_err(|error| at(dir, &error))?.into(),
+            shown: path.to_owned(),
+            held: Vec::new(),
+            spilled: None,
+            linux: cfg!(target_os = "linux"),
+        };
+        Ok(Whole { path: path.to_owned(), draft })
+    }
+
+    /// Put it in its place, on the disk. A file that holds these bytes already is left alone.
+    ///
+    /// # Errors
+    /// Those of writing, with the path; the file there was still stands.
+    pub fn finish(self) -> io::Result<Outcome> {
+        let Whole { path, mut draft } = self;
+        let put = |draft: &mut Draft| {
+            let old = match File::open(&path) {
+                Ok(old) => Some(old),
+                Err(error) if error.kind() == ErrorKind::NotFound => None,
+                Err(error) => return Err(error),
+            };
+            // On the disk before it takes the old one's name: a power failure leaves one of them.
+            draft.spill()?.sync_all()?;
+            let outcome = match old {
+                Some(mut old) => {
+                    if draft.equals(&mut old)? {
+                        return Ok(Outcome::Unchanged);
+                    }
+                    draft.replace(&path)?;
+                    Outcome::Updated
+                }
+                None if draft.create(&path)? => Outcome::Created,
+                None => return Err(ErrorKind::AlreadyExists.into()),
+            };
+            File::open(folder_of(&path))?.sync_all()?;
+            Ok(outcome)
+        };
+        put(&mut draft).map_err(|error| at(&path, &error))
+    }
+}
+
+impl Write for Whole {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.draft.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Whether a file may take the place of what stands there.
+fn replaceable(path: &Path, ours: fn(&[u8]) -> bool) -> io::Result<()> {
+    match fs::symlink_metadata(path) {
+        Ok(there) if !there.is_file() => Err(io::Error::other("exists and is no regular file")),
+        Ok(_) => {
+            let mut head = Vec::new();
+            File::open(path)?.take(16).read_to_end(&mut head)?;
+            if ours(&head) { Ok(()) } else { Err(io::Error::other("exists and is another kind of file")) }
+        }
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+        Err(error) => Err(error),
+    }
+}
+
+/// The directory that a path stands in.
+fn folder_of(path: &Path) -> &Path {
+    path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
 /// An error that says where.

@@ -6,7 +6,7 @@ use std::io::{self, Read, Seek, Write};
 /// How much waits in memory.
 const ROOM: usize = 4 << 20;
 
-/// Gathers bytes and gives them out once; what does not fit in memory goes to a nameless temporary file.
+/// Gathers bytes and gives them out; what does not fit in memory goes to a nameless temporary file.
 #[derive(Debug, Default)]
 pub struct Spill {
     buffer: Vec<u8>,
@@ -66,6 +66,23 @@ impl Spill {
         file.rewind()?;
         Ok(Some(file.take(filed)))
     }
+
+    /// Read back everything, as often as wanted.
+    ///
+    /// # Errors
+    /// Those of the temporary file.
+    pub fn read(&mut self) -> io::Result<impl Read + '_> {
+        let Spill { buffer, file, filed } = self;
+        let file = file.as_mut().filter(|_| *filed > 0);
+        let front: Box<dyn Read> = match file {
+            Some(file) => {
+                file.rewind()?;
+                Box::new(file.take(*filed))
+            }
+            None => Box::new(io::empty()),
+        };
+        Ok(front.chain(buffer.as_slice()))
+    }
 }
 
 #[cfg(test)]
@@ -77,11 +94,14 @@ mod tests {
             spill.buffer().extend_from_slice(record);
             spill.settle().unwrap();
         }
+        let mut all = Vec::new();
+        spill.read().unwrap().read_to_end(&mut all).unwrap();
         let mut back = Vec::new();
         if let Some(mut filed) = spill.filed().unwrap() {
             filed.read_to_end(&mut back).unwrap();
         }
         back.extend_from_slice(spill.buffer());
+        assert!(all == back);
         spill.clear().unwrap();
         back
     }
