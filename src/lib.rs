@@ -15,7 +15,7 @@
 //! |---|---|---|
 //! | 4 | `src/bin/` | one file a program: options, operands, one loop |
 //! | 3 | [`mapping`] | the tables from one format to another, pure, and [`mapping::counts`] |
-//! | 2 | [`hermes`], [`curt`], [`cc`] | what a store, a body, a transcript line *is* |
+//! | 2 | [`hermes`], [`curt`], [`cc`], [`cursor`] | what a store, a body, a transcript line *is* |
 //! | 1 | [`json`], [`stream`], [`time`], [`id`] | JSON text; bytes in and out; instants; deterministic ids |
 //! | 1 | [`edge`] | command line, messages, exit status: used by `src/bin` alone |
 //!
@@ -25,6 +25,7 @@
 //! names rusqlite.
 
 pub mod cc;
+pub mod cursor;
 pub mod curt;
 pub mod edge;
 pub mod hermes;

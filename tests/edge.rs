@@ -154,7 +154,7 @@ fn takes_files(program: &str) -> bool {
 
 /// A front end has the command line of the program it stands for, a store is no stream, and curt-zip has an operand
 /// before its files.
-const OTHERS: &[&str] = &["curt-hermes", "curt-zip", "hermes-dump"];
+const OTHERS: &[&str] = &["curt-hermes", "curt-zip", "cursor-dump", "hermes-dump"];
 
 /// To these a directory is the files in it.
 const FOLDERS: &[&str] = &["cc-dump"];
@@ -212,9 +212,16 @@ fn a_name_with_controls_or_bytes_is_one_escaped_line() {
 
 #[test]
 fn an_empty_name_is_named() {
-    for program in
-        ["curt-check", "curt-name", "curt-pack", "curt2cc", "cc-chain-check", "hermes-dump", "cc-dump"]
-    {
+    for program in [
+        "curt-check",
+        "curt-name",
+        "curt-pack",
+        "curt2cc",
+        "cc-chain-check",
+        "hermes-dump",
+        "cc-dump",
+        "cursor-dump",
+    ] {
         let expected = format!("{program}: '': No such file or directory\n");
         Cmd::new(program).arg("").run().status(2).stderr(&expected);
     }

@@ -14,6 +14,7 @@ mod cc_dump;
 mod cc_pack;
 mod common;
 mod completions;
+mod cursor_dump;
 mod curt_cat;
 mod curt_check;
 #[cfg(feature = "sqlite")]

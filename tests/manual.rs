@@ -296,6 +296,12 @@ mod with_a_store {
         let store = fs::read(sample).unwrap();
         home.write("state.db", &store);
         home.write(".hermes/state.db", store);
+        let chat = ".cursor/chats/1f0e/0d9c7f3a-5be217c0";
+        home.write(
+            format!("{chat}/meta.json"),
+            r#"{"cwd":"/home/me/src","title":"Fix the build","created":1793520000000,"updated":1793520060000}"#,
+        );
+        home.write(format!("{chat}/prompt_history.json"), r#"["Why does it fail?","And on a Mac?"]"#);
         let sessions = [("5c1a", "05-truncated-last-line"), ("old", "16-cycle")];
         for (name, sample) in sessions {
             let transcript = fs::read(data(format!("cc-edge/{sample}.jsonl"))).unwrap();

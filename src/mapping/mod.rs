@@ -3,6 +3,7 @@
 pub mod cc_to_curt;
 pub mod copy;
 pub mod counts;
+pub mod cursor_to_curt;
 pub mod curt_to_cc;
 pub mod emit;
 pub mod hermes_to_curt;

@@ -3,7 +3,7 @@
 use super::counts::{Count, Counts, looks_like_a_name};
 use super::hermes_to_curt::Options;
 use super::output::{Conversation, Output};
-use super::{cc_to_curt, hermes_to_curt};
+use super::{cc_to_curt, cursor_to_curt, hermes_to_curt};
 use crate::curt::bodies::Bodies;
 use crate::curt::check::Checker;
 use crate::curt::name::Name;
@@ -58,6 +58,11 @@ impl Packer {
                 let conversation = conversation.map_err(|reason| self.refuse(reason.to_owned()))?;
                 self.put(&conversation, target)
             }
+            Runtime::Cursor => {
+                let conversation = cursor_to_curt::Conversation::of(row);
+                let conversation = conversation.map_err(|reason| self.refuse(reason.to_owned()))?;
+                self.put(&conversation, target)
+            }
         }
     }
 
@@ -97,11 +102,13 @@ impl Packer {
 enum Runtime {
     Hermes,
     ClaudeCode,
+    Cursor,
 }
 
 /// Whose row this is; one that does not say is of Hermes.
 fn runtime(row: &[u8]) -> Result<(Runtime, Raw<'_>), String> {
-    const KNOWN: [(&str, Runtime); 2] = [("hermes", Runtime::Hermes), ("claude-code", Runtime::ClaudeCode)];
+    const KNOWN: [(&str, Runtime); 3] =
+        [("hermes", Runtime::Hermes), ("claude-code", Runtime::ClaudeCode), ("cursor", Runtime::Cursor)];
     let row = Raw::parse(row).map_err(|bad| bad.to_string())?;
     let Some(runtime) = row.get("runtime") else { return Ok((Runtime::Hermes, row)) };
     if let Some((_, known)) = KNOWN.into_iter().find(|(name, _)| runtime.is(name)) {

@@ -15,26 +15,39 @@ use std::path::{Path, PathBuf};
 pub fn files(
     operand: Input,
     wanted: impl Fn(&Path) -> bool,
-    mut failed: impl FnMut(&Path, io::Error),
+    failed: impl FnMut(&Path, io::Error),
 ) -> io::Result<Vec<Input>> {
-    let root = match operand {
-        Input::File(path) if fs::metadata(&path)?.is_dir() => path,
-        file => return Ok(vec![file]),
-    };
+    match operand {
+        Input::File(path) if fs::metadata(&path)?.is_dir() => {
+            Ok(folder(&path, wanted, failed)?.into_iter().map(Input::File).collect())
+        }
+        file => Ok(vec![file]),
+    }
+}
+
+/// The same of what is a folder.
+///
+/// # Errors
+/// It is none, or cannot be read.
+pub fn folder(
+    root: &Path,
+    wanted: impl Fn(&Path) -> bool,
+    mut failed: impl FnMut(&Path, io::Error),
+) -> io::Result<Vec<PathBuf>> {
     let mut found = Vec::new();
-    let mut folders = list(&root)?;
+    let mut folders = list(root)?;
     while let Some((path, is_folder)) = folders.pop() {
         if is_folder {
             match list(&path) {
                 Ok(more) => folders.extend(more),
                 Err(error) => failed(&path, error),
             }
-        } else if wanted(path.strip_prefix(&root).unwrap_or(&path)) {
+        } else if wanted(path.strip_prefix(root).unwrap_or(&path)) {
             found.push(path);
         }
     }
     found.sort_unstable_by(|a, b| a.as_os_str().cmp(b.as_os_str()));
-    Ok(found.into_iter().map(Input::File).collect())
+    Ok(found)
 }
 
 /// What stands in a folder, and whether it is a folder itself.
