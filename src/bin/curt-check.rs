@@ -97,7 +97,8 @@ fn run(mut args: Args, shell: &mut Shell) -> Result<(), Stop> {
             let _ = emit(Finding::Trouble(place, reason));
         }
     };
-    ordered(args.jobs.count(), inputs, read, |finding| {
+    let size = |input: &Result<Input, _>| input.as_ref().map_or(0, Input::size);
+    ordered(args.jobs.count(), inputs, size, read, |finding| {
         match finding {
             Finding::Print(record) => shell.out.write_all(&record)?,
             Finding::Name(Input::Stdin) => print_path(shell, Path::new("-"), args.null)?,

@@ -5,7 +5,6 @@
 //! mistake are one warning.
 
 use crate::json::raw::{Kind, Raw};
-use std::borrow::Cow;
 use std::collections::HashSet;
 use std::fmt;
 
@@ -221,13 +220,13 @@ impl<'a> Fields<'a> {
     fn of(message: Raw<'a>) -> Fields<'a> {
         let mut fields = Fields::default();
         for (key, value) in message.members() {
-            let field = match key.text() {
-                Some(Cow::Borrowed(b"id")) => &mut fields.id,
-                Some(Cow::Borrowed(b"timestamp")) => &mut fields.timestamp,
-                Some(Cow::Borrowed(b"tokens")) => &mut fields.tokens,
+            let field = match key.text().as_deref() {
+                Some(b"id") => &mut fields.id,
+                Some(b"timestamp") => &mut fields.timestamp,
+                Some(b"tokens") => &mut fields.tokens,
                 // Both spellings (rulings, ".curt to Claude Code").
-                Some(Cow::Borrowed(b"toolCalls" | b"tool_calls")) => &mut fields.calls,
-                Some(Cow::Borrowed(b"toolCallId" | b"tool_call_id")) => &mut fields.result,
+                Some(b"toolCalls" | b"tool_calls") => &mut fields.calls,
+                Some(b"toolCallId" | b"tool_call_id") => &mut fields.result,
                 _ => continue,
             };
             *field = Some(value);
@@ -383,6 +382,16 @@ mod tests {
                 "a byte-order mark, which readers pass over and writers must not emit",
                 "no messages: conversation.messages"
             ]
+        );
+    }
+
+    #[test]
+    fn escaped_keys_are_the_keys_they_are() {
+        let escaped = [("{\"id\":\"a\"", "{\"\\u0069d\":\"a\""), ("{\"id\":\"b\"", "{\"\\u0069d\":\"b\"")];
+        assert_eq!(warnings(&escaped), [""; 0]);
+        assert_eq!(
+            warnings(&[("toolCallId", "tool\\u0043allId"), ("toolCalls", "toolC\\u0061lls")]),
+            [""; 0]
         );
     }
 

@@ -325,21 +325,14 @@ impl<V: Visit> Scan<V> {
                 Err(_) => return Err(self.bad(Reason::NotUtf8)),
             }
         }
-        if simdutf8::basic::from_utf8(block).is_ok() {
-            return self.block(block);
+        let (whole, cut) = block.split_at_checked(block.len() - cut_off(block)).unwrap_or((block, &[]));
+        if simdutf8::basic::from_utf8(whole).is_err() {
+            let valid = whole.utf8_chunks().next().map_or("", |chunk| chunk.valid());
+            self.block(valid.as_bytes())?;
+            return Err(self.bad(Reason::NotUtf8));
         }
-        match std::str::from_utf8(block) {
-            Ok(_) => self.block(block),
-            Err(error) => {
-                let (whole, rest) = block.split_at_checked(error.valid_up_to()).unwrap_or((block, &[]));
-                self.block(whole)?;
-                if error.error_len().is_some() {
-                    return Err(self.bad(Reason::NotUtf8));
-                }
-                self.cut.extend_from_slice(rest);
-                Ok(())
-            }
-        }
+        self.cut.extend_from_slice(cut);
+        self.block(whole)
     }
 
     /// Scan whole characters.
@@ -595,6 +588,15 @@ impl<V: Visit> Scan<V> {
         let Place { offset, line, line_start } = self.place;
         Bad { offset, line, column: offset - line_start + 1, reason }
     }
+}
+
+/// How many bytes at the end of a block begin a character that is not all there.
+fn cut_off(block: &[u8]) -> usize {
+    let ends = (1..4_usize).filter_map(|bytes| block.get(block.len().checked_sub(bytes)?..));
+    let is_cut = |end: &&[u8]| {
+        std::str::from_utf8(end).is_err_and(|error| error.valid_up_to() == 0 && error.error_len().is_none())
+    };
+    ends.filter(is_cut).map(<[u8]>::len).next().unwrap_or(0)
 }
 
 /// The open levels, one bit each: whether it is an object.

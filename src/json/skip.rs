@@ -135,6 +135,54 @@ mod tests {
         }
     }
 
+    #[test]
+    fn escapes_lie_across_blocks_in_every_way() {
+        let escapes = [
+            "\\n",
+            "\\\\",
+            "\\\"",
+            "\\u00e9",
+            "\\uD83D\\uDE00",
+            "\\\\\\\\\\u0041",
+            "\\x",
+            "\\u",
+            "\\u12g4",
+            "\\u123\"",
+            "\\u123\\",
+            "\\\n",
+            "\\\\\n",
+            "\\",
+            "\\é",
+            "\"",
+            "\n",
+            "\\u00e",
+            "\\U0041",
+        ];
+        for before in 0..140 {
+            for escape in escapes {
+                for after in ["", "a", "aaaa\\\\aaaa\"", &"é\\u0000".repeat(30)] {
+                    let lead = ["a".repeat(before), "\\\\".repeat(before / 2) + &"a".repeat(before % 2)];
+                    for lead in lead {
+                        all((lead + escape + after).as_bytes());
+                    }
+                }
+            }
+        }
+        // All of the escape's letters, and no other.
+        for byte in 0..=255 {
+            let mut text =
+                b"0123456789012345678901234567890123456789\\?0123456789012345678901234567890123456789"
+                    .to_vec();
+            text[41] = byte;
+            all(&text);
+            for digit in 42..46 {
+                text[41..46].copy_from_slice(b"u0e9F");
+                text[digit] = byte;
+                all(&text);
+            }
+        }
+    }
+
     proptest::proptest! {
         #[test]
         fn both_ways_agree_on_anything(text in "([ -~é😀]|\\\\[\"\\\\/bfnrtux0-9a-f]|\\\\u[0-9a-fA-F]{4}|[a-z ]{15}){0,60}", cut in 0..100_usize) {

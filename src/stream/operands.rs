@@ -31,6 +31,14 @@ impl Input {
         Ok(Box::new(self.file()?))
     }
 
+    /// About how many bytes it has, as far as that can be told without opening it.
+    pub fn size(&self) -> u64 {
+        match self {
+            Input::Stdin => 0,
+            Input::File(path) => path.metadata().map_or(0, |file| file.len()),
+        }
+    }
+
     /// The same as the file it is.
     ///
     /// # Errors

@@ -10,8 +10,11 @@ use std::sync::mpsc::{Receiver, SyncSender, channel, sync_channel};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
-/// Inputs a worker takes at a time: a small file is read in less time than a thread takes to wake.
+/// Inputs a worker takes at a time: a small file is read in less time than a thread takes to wake,
 const BATCH: usize = 16;
+
+/// but large ones are not left to one worker.
+const BATCH_SIZE: u64 = 1 << 20;
 
 /// What waits in a channel.
 const WAITING: usize = 64;
@@ -20,13 +23,14 @@ const WAITING: usize = 64;
 pub type Emit<'e, F> = &'e mut dyn FnMut(F) -> ControlFlow<()>;
 
 /// Read `inputs` with `jobs` workers and give what `read` finds to `tell`, in the order of the inputs, on this
-/// thread. With one job all is done here.
+/// thread. With one job all is done here. `size` tells about how many bytes an input has.
 ///
 /// # Errors
 /// The first one of `tell`, which ends the run.
 pub fn ordered<I: Send, F: Send, E>(
     jobs: usize,
     mut inputs: impl Iterator<Item = I>,
+    size: impl Fn(&I) -> u64,
     read: impl Fn(I, Emit<'_, F>) + Sync,
     mut tell: impl FnMut(F) -> Result<(), E>,
 ) -> Result<(), E> {
@@ -65,7 +69,7 @@ pub fn ordered<I: Send, F: Send, E>(
         loop {
             // One batch each, and one ahead.
             while begun.len() < 2 * jobs {
-                let batch: Vec<I> = inputs.by_ref().take(BATCH).collect();
+                let batch = batch(&mut inputs, &size);
                 if batch.is_empty() {
                     break;
                 }
@@ -82,6 +86,20 @@ pub fn ordered<I: Send, F: Send, E>(
     })
 }
 
+/// What a worker takes next: some small inputs, or a large one.
+fn batch<I>(inputs: &mut impl Iterator<Item = I>, size: impl Fn(&I) -> u64) -> Vec<I> {
+    let mut left = BATCH_SIZE;
+    let mut batch = Vec::with_capacity(BATCH);
+    while left > 0
+        && batch.len() < BATCH
+        && let Some(input) = inputs.next()
+    {
+        left = left.saturating_sub(size(&input));
+        batch.push(input);
+    }
+    batch
+}
+
 /// What a worker does next; nothing at the end.
 fn next<T>(taken: &Mutex<Receiver<T>>) -> Option<T> {
     taken.lock().unwrap_or_else(PoisonError::into_inner).recv().ok()
@@ -94,6 +112,7 @@ mod tests {
 
     fn run(jobs: usize, counts: &[usize]) -> Vec<(usize, usize)> {
         let mut told = Vec::new();
+        let size = |&(_, count): &(usize, usize)| BATCH_SIZE / 199 * count as u64;
         let read = |(n, count): (usize, usize), emit: Emit<'_, (usize, usize)>| {
             for k in 0..count {
                 // Later inputs are quicker than earlier ones.
@@ -103,7 +122,7 @@ mod tests {
                 assert!(emit((n, k)).is_continue());
             }
         };
-        let end: Result<(), ()> = ordered(jobs, counts.iter().copied().enumerate(), read, |finding| {
+        let end: Result<(), ()> = ordered(jobs, counts.iter().copied().enumerate(), size, read, |finding| {
             told.push(finding);
             Ok(())
         });
@@ -121,12 +140,20 @@ mod tests {
     }
 
     #[test]
+    fn large_inputs_are_not_left_to_one_worker() {
+        let mut inputs = [0, 1, 2, BATCH_SIZE, 3, BATCH_SIZE - 1, 1, 5].into_iter().chain([0; 20]);
+        let mut next = || batch(&mut inputs, |size| *size).len();
+        assert_eq!([next(), next(), next(), next(), next()], [4, 2, 16, 6, 0]);
+    }
+
+    #[test]
     fn an_error_ends_the_run_while_workers_still_send() {
         for jobs in [1, 3] {
             let mut told = 0;
             let end = ordered(
                 jobs,
                 0..10_000_u32,
+                |_| 0,
                 |n, emit| {
                     for _ in 0..1000 {
                         let _ = emit(n);
