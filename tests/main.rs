@@ -15,6 +15,7 @@ mod cc_pack;
 mod common;
 mod completions;
 mod cursor_dump;
+mod curt2cc;
 mod curt_cat;
 mod curt_check;
 #[cfg(feature = "sqlite")]

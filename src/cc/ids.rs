@@ -54,6 +54,12 @@ impl Ids {
         number
     }
 
+    /// The number of `name`, if it was seen before.
+    pub fn find(&self, name: &[u8]) -> Option<u32> {
+        let key = uuid_bytes(name).unwrap_or_else(|| self.digest.of(name));
+        self.slots.get(self.slot(&key)).copied().filter(|number| *number != FREE)
+    }
+
     /// Where `key` is, or the free slot where it belongs.
     fn slot(&self, key: &[u8; 16]) -> usize {
         let mask = self.slots.len() - 1;
@@ -238,6 +244,8 @@ mod tests {
                 let next = map.len() as u32;
                 let known = *map.entry(pick).or_insert(next);
                 prop_assert_eq!(ids.number(name(pick).as_bytes()), known);
+                prop_assert_eq!(ids.find(name(pick).as_bytes()), Some(known));
+                prop_assert_eq!(ids.find(name(pick + 200).as_bytes()), None);
             }
         }
 

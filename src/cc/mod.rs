@@ -8,11 +8,13 @@
 //! | [`verdict`] | findings, their severity and their words |
 //! | [`branch`] | which records are the conversation, and which the person went back from |
 //! | [`row`] | a file as a session row: which keys of its records leave it |
+//! | [`layout`] | where Claude Code keeps its sessions |
 //! | [`ids`] | many uuids in little memory; digests of contents |
 
 pub mod branch;
 pub mod chain;
 pub mod ids;
+pub mod layout;
 pub mod line;
 pub mod row;
 pub mod strict;

@@ -81,6 +81,9 @@ impl Strict {
         if has_duplicate_keys(record.raw) {
             report.add(line, Fault::DuplicateKey);
         }
+        if record.is("summary") || record.is("custom-title") {
+            return self.title(line, record, report);
+        }
         let is_ours = ["user", "assistant", "system"].iter().any(|kind| record.is(kind));
         if !is_ours {
             report.add(line, Fault::Type);
@@ -100,6 +103,25 @@ impl Strict {
     /// Judge what only the end of the input tells.
     pub(super) fn finish(&mut self, report: &mut Report) {
         self.end_conversation(report);
+    }
+
+    /// A title is no part of the chain; it names the conversation that it ends.
+    fn title(&self, line: u64, record: &Record<'_>, report: &mut Report) {
+        let is_text = |key| record.raw.get(key).is_some_and(Raw::is_string);
+        let is_ours = match (&self.before, record.is("summary")) {
+            (Before::Nothing, _) => false,
+            (Before::Line(_) | Before::Unknown, true) => {
+                is_text("summary") && self.follows(record.raw.get("leafUuid"))
+            }
+            (Before::Line(_) | Before::Unknown, false) => {
+                let session =
+                    record.session.and_then(Raw::text).and_then(|session| self.sessions.find(&session));
+                is_text("customTitle") && session.is_some() && session == self.session
+            }
+        };
+        if !is_ours || record.uuid.is_some() {
+            report.add(line, Fault::Title);
+        }
     }
 
     /// `uuid`, `parentUuid`, `sessionId`: the record's place in the chain.

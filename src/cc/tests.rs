@@ -378,7 +378,7 @@ mod generated_files {
             (2, "\"cwd\":\"\"", "\"cwd\":\"\",\"c\\u0077d\":\"\"", &[(2, DuplicateKey)]),
             (2, "{\"b\":1}", "{\"b\":1,\"b\":1}", &[(2, DuplicateKey)]),
             // type
-            (4, "\"type\":\"system\"", "\"type\":\"summary\"", &[(4, Type)]),
+            (4, "\"type\":\"system\"", "\"type\":\"ai-title\"", &[(4, Type)]),
             (4, "\"type\":\"system\",", "", &[(4, Type)]),
             (4, "\"type\":\"system\"", "\"type\":null", &[(4, Type)]),
             (1, "\"type\":\"user\"", "\"type\":\"User\"", &[(1, Type)]),
@@ -466,6 +466,29 @@ mod generated_files {
             lines[line - 1] = changed;
             assert_eq!(strict(&lines), *expected, "line {line}: {from} -> {to}");
         }
+    }
+
+    #[test]
+    fn a_title_ends_its_conversation() {
+        let last = generated("s1").pop().unwrap();
+        let leaf = last.split("\"uuid\":\"").nth(1).unwrap().split('"').next().unwrap().to_owned();
+        let summary = |leaf: &str| format!(r#"{{"type":"summary","summary":"x","leafUuid":"{leaf}"}}"#);
+        let custom =
+            |session: &str| format!(r#"{{"type":"custom-title","customTitle":"x","sessionId":"{session}"}}"#);
+        let with = |title: String| strict([generated("s1"), vec![title]].concat());
+        assert_eq!(with(summary(&leaf)), []);
+        assert_eq!(with(custom("s1")), []);
+        for other in [
+            summary("nowhere"),
+            custom("s2"),
+            summary(&leaf).replace("\"x\"", "7"),
+            custom("s1").replace("customTitle", "title"),
+            summary(&leaf).replace("{", "{\"uuid\":\"u\","),
+        ] {
+            assert_eq!(with(other.clone()), [(6, Title)], "{other}");
+        }
+        // Of no conversation.
+        assert_eq!(strict([vec![custom("s1")], generated("s1")].concat()), [(1, Title)]);
     }
 
     #[test]

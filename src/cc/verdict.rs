@@ -103,6 +103,8 @@ faults! {
     // The further rules for generated files.
     /// `type`
     Type = "type is not user, assistant or system",
+    /// A record that holds the title
+    Title = "a title that is no text, or not of the conversation before it",
     /// `uuid`
     Uuid = "uuid is not a lower-case UUID",
     /// `uuid` again

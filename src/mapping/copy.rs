@@ -1,7 +1,7 @@
 //! `.curt` bodies in, the same bodies out: what curt-cat does with each.
 
 use super::counts::Counts;
-use super::output::Output;
+use super::output::{FileName, Output};
 use super::pack::Checked;
 use crate::curt::bodies::{Bodies, Source};
 use crate::curt::check::Header;
@@ -26,8 +26,7 @@ pub fn body(
 ) -> Result<Option<Placed>, Undelivered> {
     let bodies = RefCell::new(bodies);
     let output = Output {
-        name: Name::of_header(header),
-        ext: "curt",
+        name: FileName::Convention(Name::of_header(header), "curt"),
         who: Identity {
             id: Raw::known(&header.id).text().unwrap_or_default().into_owned(),
             updated: Some(header.updated_at),

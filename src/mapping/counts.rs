@@ -69,6 +69,10 @@ counts! {
     MintedIds = "mintedIds",
     /// Tool inputs that were no object and were wrapped in one.
     WrappedInputs = "wrappedInputs",
+    /// Tool calls without a result that were given an error as theirs.
+    AnsweredCalls = "answeredCalls",
+    /// Tool results without a call that became the text of a user.
+    LoosenedResults = "loosenedResults",
     /// Times that ISO 8601 cannot write.
     ReplacedTimes = "replacedTimes",
     /// Names that had to be changed to be safe file names.
@@ -135,6 +139,8 @@ pub const EMIT: &[Count] = &[
     Count::UnmatchedToolResults,
     Count::MintedIds,
     Count::WrappedInputs,
+    Count::AnsweredCalls,
+    Count::LoosenedResults,
     Count::ReplacedTimes,
     Count::RenamedForDisk,
 ];

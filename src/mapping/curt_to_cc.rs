@@ -11,48 +11,115 @@
 //! | `toolCallId` (`tool_call_id`), `isError` (`tool_error`) | `tool_use_id`, `is_error` |
 //! | `model`, `stopReason`, `tokens` | `model`, `stop_reason`, `usage` |
 //! | `timestamp` | ISO 8601, milliseconds, `Z` |
+//! | a line of `content` that is a whole data URI of an image | `image` block, of a user and of a tool |
+//! | `conversation.title` | a last line `summary` or `custom-title`, on request |
 //!
 //! The envelope is the one that every real reader takes (rulings, ".curt to Claude Code"); ids are
 //! deterministic, so a second run gives the same bytes.
 
 use super::counts::{Count, Counts};
+use super::images::{Part, parts};
+use crate::cc::ids::uuid_bytes;
 use crate::json::canon::without_duplicate_keys;
 use crate::json::raw::{Kind, Raw};
-use crate::json::write::{Layout, Writer};
+use crate::json::write::{Layout, Writer, escape_into};
 use crate::{VERSION, id, time};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::io::{self, Write};
 
 /// How much is gathered before it is passed on.
 const BLOCK: usize = 64 * 1024;
 
+/// What the one who converts may choose.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// `cwd` of every line: the directory the session is of. Bytes of a path.
+    pub cwd: Vec<u8>,
+    /// `version` of every line: `X.Y.Z`, which some readers match by pattern.
+    pub version: String,
+    /// Make `sessionId` a UUID, which the tools that list sessions need.
+    pub session_uuid: bool,
+    /// The record that holds the title.
+    pub title: Title,
+    /// Answer every call, and let no result stand without one.
+    pub repair: bool,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options {
+            cwd: Vec::new(),
+            version: VERSION.to_owned(),
+            session_uuid: false,
+            title: Title::None,
+            repair: false,
+        }
+    }
+}
+
+/// The record that holds the title of a session.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Title {
+    /// None.
+    #[default]
+    None,
+    /// `summary`, which every release reads.
+    Summary,
+    /// `custom-title`: one that the user gave.
+    Custom,
+}
+
+/// The `sessionId` of a conversation: its id, or with `session_uuid` a UUID made of it, unless it is one.
+pub fn session_id(id: &[u8], options: &Options) -> Vec<u8> {
+    match options.session_uuid && uuid_bytes(id).is_none() {
+        true => id::of(&[b"session", id]).to_string().into_bytes(),
+        false => id.to_vec(),
+    }
+}
+
 /// Write the lines of a conversation, which must be the `conversation` of an accepted body. Every
 /// call writes the same bytes.
-pub fn write(conversation: Raw<'_>, to: &mut dyn Write) -> io::Result<Counts> {
-    let mut lines = Lines::of(conversation);
-    let messages = conversation.get("messages").into_iter().flat_map(Raw::items);
+pub fn write(conversation: Raw<'_>, options: &Options, to: &mut dyn Write) -> io::Result<Counts> {
+    let messages = || conversation.get("messages").into_iter().flat_map(Raw::items);
     let mut buffer = Vec::with_capacity(BLOCK);
-    for message in messages {
-        lines.line(message, &mut buffer);
+    let mut lines = Lines::of(conversation, options);
+    if options.repair {
+        // Whether a call is ever answered is known at the end.
+        let mut rehearsal = Lines::of(conversation, options);
+        for message in messages() {
+            rehearsal.message(message, &mut buffer);
+            buffer.clear();
+        }
+        lines.aborted = rehearsal.calls.unanswered().map(<[u8]>::to_vec).collect();
+    }
+    for message in messages() {
+        lines.message(message, &mut buffer);
         if buffer.len() >= BLOCK {
             to.write_all(&buffer)?;
             buffer.clear();
         }
     }
-    lines.counts.add(Count::UnmatchedToolCalls, lines.calls.unanswered());
+    lines.title(conversation.get("title").unwrap_or(EMPTY), &mut buffer);
+    let unanswered = lines.calls.unanswered().count();
+    lines.counts.add(Count::UnmatchedToolCalls, unanswered as u64);
     to.write_all(&buffer)?;
     Ok(lines.counts)
 }
 
 /// The chain being built.
 struct Lines<'a> {
-    session: Raw<'a>,
-    session_id: Vec<u8>,
+    options: &'a Options,
+    /// `conversation.id`, which all other ids are made of,
+    id: Vec<u8>,
+    /// and `sessionId`, as a JSON string.
+    session: Vec<u8>,
     model: Option<Raw<'a>>,
     created_at: Option<String>,
     position: u64,
     parent: Option<String>,
     calls: Calls,
+    /// With `repair`, the emitted ids of calls that nothing answers.
+    aborted: HashSet<Vec<u8>>,
     counts: Counts,
 }
 
@@ -73,7 +140,7 @@ struct Message<'a> {
 
 impl<'a> Message<'a> {
     fn read(message: Raw<'a>) -> Self {
-        let mut read = Message::default();
+        let (mut read, mut app) = (Message::default(), Message::default());
         for (key, value) in message.members() {
             let Some(name) = key.text() else { continue };
             let place = match &*name {
@@ -82,89 +149,178 @@ impl<'a> Message<'a> {
                 b"timestamp" => &mut read.timestamp,
                 b"model" => &mut read.model,
                 b"thinking" => &mut read.thinking,
-                // The app that the format comes from writes the second spelling (rulings, "Both spellings").
-                b"toolCalls" | b"tool_calls" => &mut read.tool_calls,
-                b"toolCallId" | b"tool_call_id" => &mut read.tool_call_id,
-                b"isError" | b"tool_error" => &mut read.is_error,
+                b"toolCalls" => &mut read.tool_calls,
+                b"toolCallId" => &mut read.tool_call_id,
+                b"isError" => &mut read.is_error,
+                b"tool_calls" => &mut app.tool_calls,
+                b"tool_call_id" => &mut app.tool_call_id,
+                b"tool_error" => &mut app.is_error,
                 b"stopReason" => &mut read.stop_reason,
                 b"tokens" => &mut read.tokens,
                 _ => continue,
             };
             *place = Some(value);
         }
+        // The app that the format comes from has its own spellings (rulings, "Both spellings"), and both writers
+        // write null for what they have not.
+        let either = |ours: Option<Raw<'a>>, apps| ours.filter(|value| !value.is_null()).or(apps);
+        read.tool_calls = either(read.tool_calls, app.tool_calls);
+        read.tool_call_id = either(read.tool_call_id, app.tool_call_id);
+        read.is_error = either(read.is_error, app.is_error);
         read
     }
 }
 
 impl<'a> Lines<'a> {
-    fn of(conversation: Raw<'a>) -> Self {
-        let session = conversation.get("id").unwrap_or(Raw::known(b"\"\""));
+    fn of(conversation: Raw<'a>, options: &'a Options) -> Self {
+        let id = conversation.get("id").unwrap_or(EMPTY);
+        let decoded = id.text().unwrap_or_default().into_owned();
+        let mut session = id.bytes().to_vec();
+        if options.session_uuid {
+            session.clear();
+            escape_into(&mut session, &session_id(&decoded, options));
+        }
         Lines {
+            options,
+            id: decoded,
             session,
-            session_id: session.text().unwrap_or_default().into_owned(),
             model: conversation.get("model").filter(names_something),
             created_at: conversation.get("createdAt").and_then(iso),
             position: 0,
             parent: None,
             calls: Calls::default(),
+            aborted: HashSet::new(),
             counts: Counts::default(),
         }
     }
 
-    fn line(&mut self, message: Raw<'a>, out: &mut Vec<u8>) {
+    /// The line of a message, and of what repairs it.
+    fn message(&mut self, message: Raw<'a>, out: &mut Vec<u8>) {
         let message = Message::read(message);
         let role = message.role.unwrap_or(Raw::known(b"\"user\""));
-        let uuid = id::of(&[b"line", &self.session_id, &self.place()]).to_string();
         let timestamp = self.timestamp(&message);
         let kind = if role.is("tool") { Raw::known(b"\"user\"") } else { role };
+        let uuid = id::of(&[b"line", &self.id, &self.place()]).to_string();
+        let mut calls = Vec::new();
+        self.line(kind, &uuid, &timestamp, out, |lines, w| {
+            if role.is("system") {
+                field(w, "subtype", "informational");
+                field(w, "level", "info");
+                w.key("content");
+                w.raw(message.content.unwrap_or(EMPTY));
+                return;
+            }
+            w.key("message");
+            w.open(b'{');
+            if role.is("assistant") {
+                calls = lines.assistant(&message, w);
+            } else {
+                field(w, "role", "user");
+                w.key("content");
+                match role.is("tool") {
+                    true => lines.tool_result(&message, w),
+                    false => content(message.content.unwrap_or(EMPTY), w),
+                }
+            }
+            w.close(b'}');
+        });
+        self.counts.add(Count::Messages, 1);
+        for (nth, call) in
+            calls.iter().enumerate().filter(|(_, call)| self.aborted.contains(*call)).collect::<Vec<_>>()
+        {
+            self.abort(nth, call, &timestamp, out);
+        }
+        self.position += 1;
+    }
 
+    /// An error as the result of a call that has none: providers refuse a conversation with an open call.
+    fn abort(&mut self, nth: usize, call: &[u8], timestamp: &str, out: &mut Vec<u8>) {
+        let nth = nth.to_string();
+        let uuid = id::of(&[b"abort", &self.id, &self.place(), nth.as_bytes()]).to_string();
+        self.line(Raw::known(b"\"user\""), &uuid, timestamp, out, |_, w| {
+            w.key("message");
+            w.open(b'{');
+            field(w, "role", "user");
+            w.key("content");
+            w.open(b'[');
+            w.open(b'{');
+            field(w, "type", "tool_result");
+            w.key("tool_use_id");
+            w.string(call);
+            field(w, "content", ABORTED);
+            w.key("is_error");
+            w.scalar(true);
+            w.close(b'}');
+            w.close(b']');
+            w.close(b'}');
+        });
+        self.counts.add(Count::AnsweredCalls, 1);
+    }
+
+    /// A line that goes on from the one before, with what `body` writes after `type`.
+    fn line(
+        &mut self,
+        kind: Raw<'_>,
+        uuid: &str,
+        timestamp: &str,
+        out: &mut Vec<u8>,
+        body: impl FnOnce(&mut Self, &mut Writer<'_>),
+    ) {
         let mut w = Writer::new(out, Layout::Line);
         w.open(b'{');
         w.key("parentUuid");
-        match self.parent.replace(uuid.clone()) {
+        match self.parent.replace(uuid.to_owned()) {
             Some(parent) => w.string(parent.as_bytes()),
             None => w.scalar("null"),
         }
         w.key("isSidechain");
         w.scalar(false);
         field(&mut w, "userType", "external");
-        field(&mut w, "cwd", "");
+        w.key("cwd");
+        w.string(&self.options.cwd);
         w.key("sessionId");
-        w.raw(self.session);
-        field(&mut w, "version", VERSION);
+        w.raw(Raw::known(&self.session));
+        field(&mut w, "version", &self.options.version);
         field(&mut w, "gitBranch", "");
         w.key("type");
         w.raw(kind);
-        if role.is("system") {
-            field(&mut w, "subtype", "informational");
-            field(&mut w, "level", "info");
-            w.key("content");
-            w.raw(message.content.unwrap_or(EMPTY));
-        } else {
-            w.key("message");
-            w.open(b'{');
-            if role.is("assistant") {
-                self.assistant(&message, &mut w);
-            } else {
-                field(&mut w, "role", "user");
-                w.key("content");
-                match role.is("tool") {
-                    true => self.tool_result(&message, &mut w),
-                    false => w.raw(message.content.unwrap_or(EMPTY)),
-                }
-            }
-            w.close(b'}');
-        }
-        field(&mut w, "uuid", &uuid);
-        field(&mut w, "timestamp", &timestamp);
+        body(self, &mut w);
+        field(&mut w, "uuid", uuid);
+        field(&mut w, "timestamp", timestamp);
         w.close(b'}');
         out.push(b'\n');
-        self.position += 1;
-        self.counts.add(Count::Messages, 1);
     }
 
-    fn assistant(&mut self, message: &Message<'a>, w: &mut Writer<'_>) {
-        field(w, "id", &id::prefixed("msg_", &[b"message", &self.session_id, &self.place()]));
+    /// The record of the title, which is no part of the chain. It stands last: readers look at both ends of a
+    /// file, and the first line tells whose it is.
+    fn title(&mut self, title: Raw<'_>, out: &mut Vec<u8>) {
+        let Some(leaf) = self.parent.as_deref().filter(|_| names_something(&title)) else { return };
+        let mut w = Writer::new(out, Layout::Line);
+        match self.options.title {
+            Title::None => return,
+            Title::Summary => {
+                w.open(b'{');
+                field(&mut w, "type", "summary");
+                w.key("summary");
+                w.raw(title);
+                field(&mut w, "leafUuid", leaf);
+            }
+            Title::Custom => {
+                w.open(b'{');
+                field(&mut w, "type", "custom-title");
+                w.key("customTitle");
+                w.raw(title);
+                w.key("sessionId");
+                w.raw(Raw::known(&self.session));
+            }
+        }
+        w.close(b'}');
+        out.push(b'\n');
+    }
+
+    /// The message of an assistant; the emitted ids of its calls come back.
+    fn assistant(&mut self, message: &Message<'a>, w: &mut Writer<'_>) -> Vec<Vec<u8>> {
+        field(w, "id", &id::prefixed("msg_", &[b"message", &self.id, &self.place()]));
         field(w, "type", "message");
         field(w, "role", "assistant");
         w.key("model");
@@ -195,9 +351,7 @@ impl<'a> Lines<'a> {
             w.raw(content);
             w.close(b'}');
         }
-        for (nth, call) in calls.into_iter().enumerate() {
-            self.tool_use(nth, call, w);
-        }
+        let emitted = calls.into_iter().enumerate().map(|(nth, call)| self.tool_use(nth, call, w)).collect();
         self.calls.end_row();
         w.close(b']');
         w.key("stop_reason");
@@ -212,9 +366,10 @@ impl<'a> Lines<'a> {
         w.key("output_tokens");
         w.scalar(tokens("completionTokens").or_else(|| tokens("totalTokens")).unwrap_or(0));
         w.close(b'}');
+        emitted
     }
 
-    fn tool_use(&mut self, nth: usize, call: Raw<'a>, w: &mut Writer<'_>) {
+    fn tool_use(&mut self, nth: usize, call: Raw<'a>, w: &mut Writer<'_>) -> Vec<u8> {
         let function = call.get("function").filter(|f| f.kind() == Kind::Object);
         let of_call = |name| call.get(name).or_else(|| function.and_then(|f| f.get(name)));
         let stored = call.get("id").and_then(Raw::text).filter(|id| !id.is_empty());
@@ -224,8 +379,7 @@ impl<'a> Lines<'a> {
             _ => {
                 self.counts.add(Count::MintedIds, 1);
                 let nth = nth.to_string();
-                id::prefixed("toolu_", &[b"call", &self.session_id, &self.place(), nth.as_bytes()])
-                    .into_bytes()
+                id::prefixed("toolu_", &[b"call", &self.id, &self.place(), nth.as_bytes()]).into_bytes()
             }
         };
         w.open(b'{');
@@ -256,32 +410,31 @@ impl<'a> Lines<'a> {
             }
         }
         w.close(b'}');
-        self.calls.call(stored.map(|id| id.into_owned()), emitted);
+        self.calls.call(stored.map(|id| id.into_owned()), emitted.clone());
+        emitted
     }
 
     fn tool_result(&mut self, message: &Message<'a>, w: &mut Writer<'_>) {
         let stored = message.tool_call_id.and_then(Raw::text).filter(|id| !id.is_empty());
-        let emitted = match stored {
-            Some(id) => match self.calls.result(&id) {
-                Some(emitted) => emitted,
-                None => {
-                    self.counts.add(Count::UnmatchedToolResults, 1);
-                    id.into_owned()
-                }
-            },
-            None => {
-                self.counts.add(Count::UnmatchedToolResults, 1);
-                self.counts.add(Count::MintedIds, 1);
-                id::prefixed("toolu_", &[b"result", &self.session_id, &self.place()]).into_bytes()
+        let paired = stored.as_deref().and_then(|id| self.calls.result(id));
+        if paired.is_none() {
+            self.counts.add(Count::UnmatchedToolResults, 1);
+            if self.options.repair {
+                self.counts.add(Count::LoosenedResults, 1);
+                return content(message.content.unwrap_or(EMPTY), w);
             }
-        };
+        }
+        let emitted = paired.or_else(|| stored.map(|id| id.into_owned())).unwrap_or_else(|| {
+            self.counts.add(Count::MintedIds, 1);
+            id::prefixed("toolu_", &[b"result", &self.id, &self.place()]).into_bytes()
+        });
         w.open(b'[');
         w.open(b'{');
         field(w, "type", "tool_result");
         w.key("tool_use_id");
         w.string(&emitted);
         w.key("content");
-        w.raw(message.content.unwrap_or(EMPTY));
+        content(message.content.unwrap_or(EMPTY), w);
         if let Some(flag) = message.is_error.filter(|flag| matches!(flag.kind(), Kind::True | Kind::False)) {
             w.key("is_error");
             w.raw(flag);
@@ -304,11 +457,46 @@ impl<'a> Lines<'a> {
 }
 
 const EMPTY: Raw<'static> = Raw::known(b"\"\"");
+/// What stands as the result of a call that has none.
+const ABORTED: &str = "[aborted: no result was recorded]";
 const EPOCH: &str = "1970-01-01T00:00:00.000Z";
 
 fn field(w: &mut Writer<'_>, name: &str, value: &str) {
     w.key(name);
     w.string(value.as_bytes());
+}
+
+/// The content of a user or of a tool's result: a string, or blocks where there is an image in it.
+fn content(content: Raw<'_>, w: &mut Writer<'_>) {
+    // However it is escaped, so much of a data URI stands as it is.
+    if memchr::memmem::find(content.bytes(), b"data:image").is_none() {
+        return w.raw(content);
+    }
+    let text = content.text().unwrap_or_default();
+    let Some(parts) = parts(&text) else { return w.raw(content) };
+    w.open(b'[');
+    for part in parts {
+        w.open(b'{');
+        match part {
+            Part::Text(text) => {
+                field(w, "type", "text");
+                w.key("text");
+                w.string(text);
+            }
+            Part::Image(media, data) => {
+                field(w, "type", "image");
+                w.key("source");
+                w.open(b'{');
+                field(w, "type", "base64");
+                field(w, "media_type", media);
+                w.key("data");
+                w.string(data);
+                w.close(b'}');
+            }
+        }
+        w.close(b'}');
+    }
+    w.close(b']');
 }
 
 /// A string that is not empty.
@@ -339,8 +527,8 @@ struct Calls {
     waiting: HashMap<Vec<u8>, Vec<Vec<u8>>>,
     /// Stored and emitted ids of the message at hand.
     row: Vec<(Vec<u8>, Vec<u8>)>,
-    /// Calls without a stored id, which no result can name.
-    nameless: u64,
+    /// Emitted ids of calls without a stored one, which no result can name.
+    nameless: Vec<Vec<u8>>,
 }
 
 impl Calls {
@@ -354,7 +542,7 @@ impl Calls {
                 self.waiting.entry(stored.clone()).or_default();
                 self.row.push((stored, emitted));
             }
-            None => self.nameless += 1,
+            None => self.nameless.push(emitted),
         }
     }
 
@@ -369,8 +557,9 @@ impl Calls {
         self.waiting.get_mut(id)?.pop()
     }
 
-    fn unanswered(&self) -> u64 {
-        self.waiting.values().map(|calls| calls.len() as u64).sum::<u64>() + self.nameless
+    /// The emitted ids of calls that wait for a result.
+    fn unanswered(&self) -> impl Iterator<Item = &[u8]> {
+        self.waiting.values().flatten().chain(&self.nameless).map(Vec::as_slice)
     }
 }
 
@@ -380,7 +569,8 @@ mod tests {
 
     fn emit(conversation: &str) -> (Vec<String>, Counts) {
         let mut out = Vec::new();
-        let counts = write(Raw::parse(conversation.as_bytes()).unwrap(), &mut out).unwrap();
+        let counts =
+            write(Raw::parse(conversation.as_bytes()).unwrap(), &Options::default(), &mut out).unwrap();
         let text = String::from_utf8(out).unwrap();
         (text.lines().map(str::to_owned).collect(), counts)
     }

@@ -1,8 +1,8 @@
 //! `.curt` bodies in, Claude Code session files out: what curt2cc does with each body.
 
 use super::counts::{Count, Counts};
-use super::curt_to_cc;
-use super::output::Output;
+use super::curt_to_cc::{self, Options, session_id};
+use super::output::{FileName, Output};
 use crate::cc::chain::Proof;
 use crate::curt::name::Name;
 use crate::json::raw::Raw;
@@ -14,6 +14,10 @@ use std::io;
 /// Converts bodies one after the other and keeps the counts of the run.
 #[derive(Default)]
 pub struct Emitter {
+    /// What the lines say that no body tells.
+    pub options: Options,
+    /// Name files as Claude Code does; see [`cc::layout`](crate::cc::layout).
+    pub as_sessions: bool,
     /// Everything that happened so far.
     pub counts: Counts,
 }
@@ -32,13 +36,16 @@ impl Emitter {
         }
         let text = |name| field(name).and_then(Raw::utf16).unwrap_or_default();
         let created_at = field("createdAt").and_then(Raw::number).unwrap_or(f64::NAN);
-        let id = field("id").and_then(Raw::text).unwrap_or_default().into_owned();
+        let id = field("id").and_then(Raw::text).unwrap_or_default();
+        let session = session_id(&id, &self.options);
         let output = Output {
-            name: Name::of(&text("id"), &text("title"), created_at),
-            ext: "jsonl",
+            name: match std::str::from_utf8(&session) {
+                Ok(session) if self.as_sessions => FileName::Session(session.to_owned()),
+                _ => FileName::Convention(Name::of(&text("id"), &text("title"), created_at), "jsonl"),
+            },
             // A transcript has nothing that an updatedAt could be compared with.
-            who: Identity { id, updated: None },
-            write: &|to| curt_to_cc::write(conversation, to),
+            who: Identity { id: session, updated: None },
+            write: &|to| curt_to_cc::write(conversation, &self.options, to),
         };
         output.deliver(Checked(Proof::new()), target, &mut self.counts)
     }

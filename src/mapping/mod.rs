@@ -7,5 +7,6 @@ pub mod cursor_to_curt;
 pub mod curt_to_cc;
 pub mod emit;
 pub mod hermes_to_curt;
+mod images;
 mod output;
 pub mod pack;

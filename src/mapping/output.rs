@@ -25,13 +25,32 @@ pub(super) trait Conversation {
 /// A conversation that can be written, the same each time.
 pub(super) struct Output<'o> {
     /// Under which name, if it becomes a file,
-    pub name: Name,
-    /// with this extension,
-    pub ext: &'static str,
+    pub name: FileName,
     /// and whose it is.
     pub who: Identity,
     /// Writes it, and tells what was done to its messages.
     pub write: &'o dyn Fn(&mut dyn Write) -> io::Result<Counts>,
+}
+
+/// How a file is called.
+pub(super) enum FileName {
+    /// By the bulk convention, with this extension.
+    Convention(Name, &'static str),
+    /// As Claude Code calls its own: by the session.
+    Session(String),
+}
+
+impl FileName {
+    /// As [`Name::on_disk`].
+    fn on_disk(&self, nth: Option<u32>) -> (String, bool) {
+        match self {
+            FileName::Convention(name, ext) => name.on_disk(ext, nth),
+            FileName::Session(id) => {
+                let number = nth.map(|n| format!("-{n}")).unwrap_or_default();
+                (format!("{id}{number}.jsonl"), false)
+            }
+        }
+    }
 }
 
 impl Output<'_> {
@@ -45,7 +64,7 @@ impl Output<'_> {
     ) -> Result<Option<Placed>, Undelivered> {
         let renamed = Cell::new(false);
         let names = |nth| {
-            let (name, changed) = self.name.on_disk(self.ext, nth);
+            let (name, changed) = self.name.on_disk(nth);
             renamed.set(renamed.get() | changed);
             name
         };

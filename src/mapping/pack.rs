@@ -2,7 +2,7 @@
 
 use super::counts::{Count, Counts, looks_like_a_name};
 use super::hermes_to_curt::Options;
-use super::output::{Conversation, Output};
+use super::output::{Conversation, FileName, Output};
 use super::{cc_to_curt, cursor_to_curt, hermes_to_curt};
 use crate::curt::bodies::Bodies;
 use crate::curt::check::Checker;
@@ -79,8 +79,10 @@ impl Packer {
         let header = conversation.header();
         let id = header.id.decoded();
         let output = Output {
-            name: Name::of(&header.id.utf16(), &header.title.utf16(), header.created_at as f64),
-            ext: "curt",
+            name: FileName::Convention(
+                Name::of(&header.id.utf16(), &header.title.utf16(), header.created_at as f64),
+                "curt",
+            ),
             who: Identity { id: id.to_vec(), updated: Some(header.updated_at as f64) },
             write: &|to| conversation.write(to, self.layout),
         };

@@ -22,6 +22,11 @@ class Bodies(Maker):
     def quoted(self, text):
         return json.dumps(text, ensure_ascii=self.chance(50))
 
+    def pictures(self):
+        uri = "data:image/png;base64,iVBORw0KGgo="
+        kinds = [uri, uri, uri, uri.replace("png", "webp"), uri + "=", "see " + uri, uri.replace("png", "bmp"), "a b", "", " "]
+        return "\n".join(self.pick(kinds) for _ in range(self.r.randrange(1, 5)))
+
     def call(self):
         members = []
         if self.chance(90):
@@ -46,7 +51,7 @@ class Bodies(Maker):
 
     def message(self, n):
         role = self.pick(["user"] * 4 + ["assistant"] * 6 + ["tool"] * 5 + ["system"])
-        content = self.pick([self.pick(STRINGS), self.quoted(self.words()), '""', '" "'])
+        content = self.pick([self.pick(STRINGS), self.quoted(self.words()), '""', '" "', self.quoted(self.pictures())])
         members = [
             self.pick([f'"id": "m{n}"'] * 9 + ['"\\u0069d": "m"']), f'"role": "{role}"', f'"content": {content}',
             f'"timestamp": {self.pick(TIMES)}',

@@ -6,6 +6,7 @@ writes the lines curt2cc should, with what is minted left open: `uuid` and `pare
 """
 
 import math
+import re
 import sys
 
 from jsonx import MISSING, Arr, Num, Obj, parse, write
@@ -46,9 +47,37 @@ def iso(ms):
 def either(message, *names):
     for name in names:
         value = message.get(name)
-        if value is not MISSING:
+        if value is not MISSING and value is not None:
             return value
     return MISSING
+
+
+IMAGE = re.compile(r"data:(image/(?:png|jpeg|gif|webp));base64,([A-Za-z0-9+/]+={0,2})")
+
+
+def said(text):
+    """A string, or blocks where a whole line of it is an image: no block may be blank."""
+    found = [IMAGE.fullmatch(line) for line in text.split("\n")]
+    found = [m if m and len(m[2]) % 4 == 0 else None for m in found]
+    if not any(found):
+        return text
+    out, pending = Arr(), []
+
+    def flush():
+        if pending:
+            out.append(Obj([("type", "text"), ("text", "\n".join(pending))]))
+            pending.clear()
+
+    for line, image in zip(text.split("\n"), found):
+        if image:
+            flush()
+            source = Obj([("type", "base64"), ("media_type", image[1]), ("data", image[2])])
+            out.append(Obj([("type", "image"), ("source", source)]))
+        else:
+            pending.append(line)
+    flush()
+    blank = any(block.get("type") == "text" and not block.get("text").strip(" \t\n\r\f") for block in out)
+    return text if blank else out
 
 
 def once(value):
@@ -161,13 +190,13 @@ def lines(body):
         if role == "system":
             line += [("subtype", "informational"), ("level", "info"), ("content", message.get("content"))]
         elif role == "user":
-            line.append(("message", Obj([("role", "user"), ("content", message.get("content"))])))
+            line.append(("message", Obj([("role", "user"), ("content", said(message.get("content")))])))
         elif role == "tool":
             block = Obj(
                 [
                     ("type", "tool_result"),
                     ("tool_use_id", tools.result(text(either(message, "toolCallId", "tool_call_id")) or None)),
-                    ("content", message.get("content")),
+                    ("content", said(message.get("content"))),
                 ]
             )
             failed = either(message, "isError", "tool_error")
