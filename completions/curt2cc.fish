@@ -1,6 +1,12 @@
 # fish completion for curt2cc; made by tests/completions.rs from --help; run it with UPDATE=1
 
 complete -c curt2cc -s o -l output -x -a '(__fish_complete_directories)' -d 'make one file a conversation in this directory, not lines on stdout'
+complete -c curt2cc -l cwd -x -a '(__fish_complete_directories)' -d 'the directory that the sessions are of'
+complete -c curt2cc -l cc-version -x -d 'the version of Claude Code to claim, X.Y.Z (default that of this program)'
+complete -c curt2cc -l session-uuid -d 'make each session\'s id a UUID, as the tools that list sessions need it'
+complete -c curt2cc -l layout -x -d 'plain, or claude: projects/FOLDER/UUID.jsonl below DIR; implies --session-uuid'
+complete -c curt2cc -l title -x -d 'the record for the title: none (default), summary or custom'
+complete -c curt2cc -l repair -d 'answer calls without a result by an error, make results without a call the text of a user'
 complete -c curt2cc -l print -d 'print the path of each file that was written'
 complete -c curt2cc -s 0 -l null -d 'end printed paths with NUL, not newline'
 complete -c curt2cc -l summary-json -r -F -d 'write the counts of the run to this file, as one JSON object'

@@ -130,7 +130,7 @@ fn imported(messages: &[Raw]) -> Vec<(String, String)> {
         let mut blocks = vec![strip(&content).to_owned()];
         match role.as_str() {
             "user" if is_injected(&content) => continue,
-            "user" => {}
+            "user" => blocks = with_pictures(&content),
             "assistant" => {
                 let calls = message.get("toolCalls").into_iter().flat_map(Raw::items);
                 blocks.extend(calls.map(|call| format!("[ran tool: {}]", text(call.get("name").unwrap()))));
@@ -150,6 +150,25 @@ fn imported(messages: &[Raw]) -> Vec<(String, String)> {
         turns.insert(0, ("user".into(), stub.into()));
     }
     turns
+}
+
+/// A picture is a line of its own, and a mention; text around it stands in blocks unless one were blank.
+fn with_pictures(content: &str) -> Vec<String> {
+    let is_picture = |line: &&str| line.starts_with("data:image/png;base64,");
+    let mut blocks: Vec<(bool, Vec<&str>)> = Vec::new();
+    for line in content.split('\n') {
+        match blocks.last_mut() {
+            Some((false, lines)) if !is_picture(&line) => lines.push(line),
+            _ => blocks.push((is_picture(&line), vec![line])),
+        }
+    }
+    let blocks: Vec<_> = blocks.into_iter().map(|(picture, lines)| (picture, lines.join("\n"))).collect();
+    if blocks.iter().any(|(_, text)| strip(text).is_empty()) {
+        return vec![strip(content).to_owned()];
+    }
+    let shown =
+        |(picture, text): (bool, String)| if picture { "[image]".into() } else { strip(&text).to_owned() };
+    blocks.into_iter().map(shown).collect()
 }
 
 /// Python's white space, which has four separators more than Unicode's.
