@@ -77,17 +77,31 @@ pub fn parse_since(text: &str, now: f64) -> Result<f64, String> {
         _ => OffsetDateTime::parse(word, &Rfc3339),
     }
     .map_err(|_| wrong())?;
-    Ok(moment.unix_timestamp_nanos() as f64 / 1e9)
+    Ok(moment.unix_timestamp() as f64 + f64::from(moment.nanosecond()) / 1e9)
 }
 
 /// The instant an RFC 3339 time names, in epoch milliseconds; a time without a zone is none.
 pub fn parse_rfc3339(text: &str) -> Option<f64> {
-    OffsetDateTime::parse(text, &Rfc3339).ok().map(|moment| moment.unix_timestamp_nanos() as f64 / 1e6)
+    let moment = OffsetDateTime::parse(text, &Rfc3339).ok()?;
+    // Nanoseconds since the epoch are more than a float can tell apart.
+    Some(moment.unix_timestamp() as f64 * 1e3 + f64::from(moment.nanosecond()) / 1e6)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_millisecond_is_not_lost_among_nanoseconds() {
+        for ms in [2_167_931_875_250_i64, 1_774_855_108_586, 1, 0, -1, 253_402_300_799_999] {
+            let text = iso_millis(ms as f64).unwrap();
+            assert_eq!(parse_rfc3339(&text), Some(ms as f64), "{text}");
+            if ms >= 0 {
+                assert_eq!(parse_since(&text, 0.0), Ok(ms as f64 / 1e3), "{text}");
+            }
+        }
+        assert_eq!(parse_rfc3339("2025-07-03T15:50:07.875917Z"), Some(1_751_557_807_875.917));
+    }
 
     #[test]
     fn iso_is_javascripts() {

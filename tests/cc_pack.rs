@@ -400,7 +400,10 @@ fn models_and_errors_of_the_provider_keep_their_names() {
         talk["messages"].as_array().unwrap().iter().map(|m| m.get("model").cloned()).collect();
     assert_eq!(
         (&talk["model"], models),
-        (&json!("opus"), vec![Some(json!("<synthetic>")), None, Some(json!("haiku")), None])
+        (
+            &json!("opus"),
+            vec![Some(json!("<synthetic>")), None, Some(json!("haiku")), Some(json!("unknown"))]
+        )
     );
     assert_eq!(talk["messages"][0]["claudeCode"], json!({"kind": "api_error"}));
 }

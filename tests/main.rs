@@ -38,4 +38,5 @@ mod mapping;
 #[cfg(feature = "sqlite")]
 mod pipes;
 mod readme;
+mod round_trip;
 mod zips;

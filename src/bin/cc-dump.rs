@@ -55,14 +55,14 @@ struct Pick {
     sessions: Vec<Vec<u8>>,
     /// Those of them that were not seen yet.
     unknown: Vec<Vec<u8>>,
-    /// Epoch milliseconds.
+    /// Epoch seconds.
     since: Option<f64>,
 }
 
 impl Pick {
     fn wants(&self, about: &About) -> bool {
         (self.sessions.is_empty() || self.sessions.contains(&about.id))
-            && self.since.is_none_or(|since| about.last.is_some_and(|last| last >= since))
+            && self.since.is_none_or(|since| about.last.is_some_and(|last| last / 1000.0 >= since))
     }
 }
 
@@ -70,7 +70,7 @@ fn run(args: Args, shell: &mut Shell) -> Result<(), Stop> {
     let now = Shell::now().duration_since(UNIX_EPOCH).map_or(0.0, |since| since.as_secs_f64());
     let since = args.since.as_ref().map(|when| parse_since(&when.0, now)).transpose().map_err(Stop::Usage)?;
     let sessions: Vec<_> = args.session.iter().map(|id| id.0.clone().into_bytes()).collect();
-    let mut pick = Pick { unknown: sessions.clone(), sessions, since: since.map(|seconds| seconds * 1000.0) };
+    let mut pick = Pick { unknown: sessions.clone(), sessions, since };
     let wanted = |path: &Path| match Place::of(path) {
         Place::Session => true,
         Place::Subagent => args.subagents,

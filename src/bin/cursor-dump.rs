@@ -67,7 +67,7 @@ fn run(args: Args, shell: &mut Shell) -> Result<(), Stop> {
             for (name, fault) in &chat.faults {
                 lost(&path.join(name), fault, &args, shell);
             }
-            if since.is_none_or(|since| chat.last.is_some_and(|last| last >= since * 1000.0)) {
+            if since.is_none_or(|since| chat.last.is_some_and(|last| last / 1000.0 >= since)) {
                 shell.out.write_all(&chat.row)?;
             }
         }

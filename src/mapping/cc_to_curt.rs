@@ -353,7 +353,7 @@ impl<'a> Gather<'a> {
                 _ => None,
             })
         };
-        let model = turns().filter_map(|turn| turn.model).find(|model| !model.is("<synthetic>"));
+        let model = turns().filter_map(|turn| turn.model).find(|model| is_known(*model));
         let header = Header {
             id: Text::Token(id),
             title: self.title(),
@@ -435,8 +435,7 @@ impl<'a> Turn<'a> {
         }
         let Some(message) = record.message else { return };
         let text = |key| message.get(key).filter(|value| value.is_string() && holds_something(*value));
-        // What is written where nobody knows.
-        self.model = self.model.or(text("model").filter(|model| !model.is("unknown")));
+        self.model = self.model.or(text("model"));
         self.stop = text("stop_reason").or(self.stop);
         let output = |usage: Raw<'a>| usage.get("output_tokens").and_then(Raw::number).unwrap_or(0.0);
         let usage = message.get("usage").filter(|usage| usage.kind() == Kind::Object);
@@ -453,7 +452,11 @@ impl<'a> Turn<'a> {
 
     fn extras(&self, header: &Header<'_>, extras: &mut Vec<(&'static str, Extra<'a>)>) {
         let usual = header.model.as_ref().map(Text::decoded);
-        if let Some(model) = self.model.filter(|model| model.text() != usual) {
+        let differs = |model: &Raw<'_>| match &usual {
+            Some(usual) => model.text().as_ref() != Some(usual),
+            None => !model.is("unknown"),
+        };
+        if let Some(model) = self.model.filter(differs) {
             extras.push(("model", Extra::Text(Text::Token(model))));
         }
         if !self.thoughts.is_empty() {
@@ -691,6 +694,11 @@ fn parts(content: Raw<'_>) -> Vec<Raw<'_>> {
 
 fn is_a(part: Raw<'_>, kind: &str) -> bool {
     part.get("type").is_some_and(|it| it.is(kind))
+}
+
+/// Whether a model is one: not an error's, nor what converters write where nobody knows.
+fn is_known(model: Raw<'_>) -> bool {
+    !model.is("<synthetic>") && !model.is("unknown")
 }
 
 fn holds_something(text: Raw<'_>) -> bool {
