@@ -18,8 +18,8 @@
 use super::check::Header;
 use crate::json::raw::Raw;
 use crate::time;
-use std::collections::HashMap;
-use unicode_properties::{GeneralCategoryGroup, UnicodeGeneralCategory};
+use std::collections::{HashMap, VecDeque};
+use unicode_properties::{GeneralCategory, GeneralCategoryGroup, UnicodeGeneralCategory};
 
 /// UTF-16 units of a slug.
 const SLUG: usize = 50;
@@ -51,7 +51,7 @@ pub struct Name {
 impl Name {
     /// By the rule, from the fields as JavaScript holds them: UTF-16 units, epoch milliseconds.
     pub fn of(id: &[u16], title: &[u16], created_at: f64) -> Name {
-        Name { date: date(created_at), slug: slug(title), suffix: suffix(id) }
+        Name::from(id.iter().copied(), title.iter().copied(), created_at)
     }
 
     /// The same from text as [`Raw::text`] decodes it: UTF-8 in which a lone surrogate stands as its
@@ -62,8 +62,12 @@ impl Name {
 
     /// The name of a body that a checker accepted and gave the header of.
     pub fn of_header(header: &Header) -> Name {
-        let units = |token| Raw::known(token).utf16().unwrap_or_default();
-        Name::of(&units(&header.id), &units(&header.title), header.created_at)
+        let [id, title] = [&header.id, &header.title].map(|token| Raw::known(token).units());
+        Name::from(id, title, header.created_at)
+    }
+
+    fn from(id: impl Iterator<Item = u16>, title: impl Iterator<Item = u16>, created_at: f64) -> Name {
+        Name { date: date(created_at), slug: slug(title), suffix: suffix(id) }
     }
 
     /// The name before the dot.
@@ -152,9 +156,21 @@ fn date(created_at: f64) -> String {
     time::js_date(created_at).unwrap_or_else(|| "1970-01-01".to_owned())
 }
 
-fn slug(title: &[u16]) -> String {
+fn slug(title: impl Iterator<Item = u16>) -> String {
+    // As much of it as can matter, however long it is. The lower case of a sigma depends on what follows it,
+    // which may be any number of signs and modifier letters.
+    let mut front = String::new();
+    let mut letters = 0;
     // U+FFFD and a lone surrogate are alike to the rule: neither a letter nor part of a word.
-    let title = String::from_utf16_lossy(title).to_lowercase();
+    for c in char::decode_utf16(title).map(|c| c.unwrap_or(char::REPLACEMENT_CHARACTER)) {
+        front.push(c);
+        letters +=
+            usize::from(is_letter_or_digit(c) && c.general_category() != GeneralCategory::ModifierLetter);
+        if letters > SLUG + 1 {
+            break;
+        }
+    }
+    let title = front.to_lowercase();
     let mut slug = String::new();
     let mut units = 0;
     let mut gap = false;
@@ -184,18 +200,29 @@ fn is_letter_or_digit(c: char) -> bool {
     matches!(c.general_category_group(), GeneralCategoryGroup::Letter | GeneralCategoryGroup::Number)
 }
 
-fn suffix(id: &[u16]) -> String {
-    let after = id.rsplit(|unit| *unit == u16::from(b'_')).next().unwrap_or_default();
-    let suffix = if !after.is_empty() && after.len() < id.len() {
-        after
-    } else {
-        let (before, last) = id.split_at_checked(id.len().saturating_sub(LAST)).unwrap_or((&[], id));
-        match (before, last) {
-            ([.., 0xD800..=0xDBFF], [0xDC00..=0xDFFF, rest @ ..]) => rest,
-            _ => last,
+fn suffix(id: impl Iterator<Item = u16>) -> String {
+    // What follows the last underscore; before there is one, no more than the last characters and one.
+    let (mut after, mut last) = (None, VecDeque::with_capacity(LAST + 1));
+    for unit in id {
+        last.extend([unit]);
+        if last.len() > LAST + 1 {
+            last.pop_front();
         }
-    };
-    String::from_utf16_lossy(suffix)
+        if unit == u16::from(b'_') {
+            after.get_or_insert_with(Vec::new).clear();
+        } else if let Some(after) = &mut after {
+            after.push(unit);
+        }
+    }
+    let suffix = after.filter(|after| !after.is_empty()).unwrap_or_else(|| {
+        let before = if last.len() > LAST { last.pop_front() } else { None };
+        // Half a pair at the cut.
+        if let (Some(0xD800..=0xDBFF), Some(0xDC00..=0xDFFF)) = (before, last.front()) {
+            last.pop_front();
+        }
+        last.into()
+    });
+    String::from_utf16_lossy(&suffix)
 }
 
 /// As many bytes as there is room for, at the end of a character.
@@ -239,11 +266,11 @@ mod tests {
     }
 
     fn slug_of(title: &str) -> String {
-        slug(&units(title))
+        slug(title.encode_utf16())
     }
 
     fn suffix_of(id: &str) -> String {
-        suffix(&units(id))
+        suffix(id.encode_utf16())
     }
 
     #[test]
@@ -269,6 +296,15 @@ mod tests {
         ] {
             assert_eq!(slug_of(title), expected, "{title}");
         }
+    }
+
+    #[test]
+    fn a_sigma_at_the_cut_knows_what_follows_it() {
+        let (front, modifiers) = ("a".repeat(49), "\u{2b9}".repeat(60));
+        assert_eq!(slug_of(&format!("{front}Σ{modifiers}A")), format!("{front}σ"));
+        assert_eq!(slug_of(&format!("{front}Σ{modifiers}")), format!("{front}ς"));
+        assert_eq!(slug_of(&format!("{front}Σ{} A", "'".repeat(60))), format!("{front}ς"));
+        assert_eq!(slug_of(&format!("{front}Σ{}A", "'".repeat(60))), format!("{front}σ"));
     }
 
     #[test]
@@ -301,8 +337,11 @@ mod tests {
         ] {
             assert_eq!(suffix_of(id), expected, "{id}");
         }
-        assert_eq!(suffix(&[0x78, 0x5f, 0xd800, 0x79]), "\u{fffd}y", "no file name can hold it");
-        assert_eq!(suffix(&[0x78, 0xdc00, 0x61, 0x61, 0x61, 0x61, 0x61, 0x61, 0x61]), "\u{fffd}aaaaaaa");
+        assert_eq!(suffix([0x78, 0x5f, 0xd800, 0x79].into_iter()), "\u{fffd}y", "no file name can hold it");
+        assert_eq!(
+            suffix([0x78, 0xdc00, 0x61, 0x61, 0x61, 0x61, 0x61, 0x61, 0x61].into_iter()),
+            "\u{fffd}aaaaaaa"
+        );
     }
 
     #[test]
@@ -377,6 +416,20 @@ mod tests {
     }
 
     proptest! {
+        /// What is not looked at makes no difference: not for a sigma, whose neighbours may be far away.
+        #[test]
+        fn a_slug_is_that_of_the_whole_title_in_lower_case(
+            parts in prop::collection::vec(prop::sample::select(vec!["Σ", "Σ", "a", "ʰ", "'", " ", "\u{301}", "İ", "9", "𝐀"]), 30..130),
+        ) {
+            let title = parts.concat();
+            let lower = title.to_lowercase();
+            let words: Vec<_> = lower.split(|c| !is_letter_or_digit(c)).filter(|word| !word.is_empty()).collect();
+            let all: Vec<_> = words.join("-").encode_utf16().collect();
+            let cut = String::from_utf16_lossy(&all[..all.len().min(SLUG)]);
+            let cut = cut.trim_end_matches([char::REPLACEMENT_CHARACTER]).trim_end_matches('-');
+            prop_assert_eq!(slug(title.encode_utf16()), if cut.is_empty() { "untitled" } else { cut });
+        }
+
         #[test]
         fn every_name_on_disk_is_one_safe_component(
             id in prop::collection::vec(prop_oneof![any::<u16>(), 0x20u16..0x80], 0..300),

@@ -184,15 +184,19 @@ impl<'a> Raw<'a> {
 
     /// The string as JavaScript holds it: UTF-16 units, lone surrogates and all. `None` for any other kind.
     pub fn utf16(self) -> Option<Vec<u16>> {
-        let inner = self.quoted()?;
-        let mut units = Vec::with_capacity(inner.len());
-        for piece in Pieces(inner) {
-            match piece {
-                Piece::Plain(bytes) => units.extend(String::from_utf8_lossy(bytes).encode_utf16()),
-                Piece::Unit(unit) => units.push(unit),
-            }
-        }
-        Some(units)
+        self.quoted()?;
+        Some(self.units().collect())
+    }
+
+    /// The same one after the other, in no memory; nothing for any other kind.
+    pub fn units(self) -> impl Iterator<Item = u16> + 'a {
+        Pieces(self.quoted().unwrap_or_default()).flat_map(|piece| {
+            let (text, unit) = match piece {
+                Piece::Plain(bytes) => (std::str::from_utf8(bytes).unwrap_or_default(), None),
+                Piece::Unit(unit) => ("", Some(unit)),
+            };
+            text.encode_utf16().chain(unit)
+        })
     }
 
     /// Whether this is the string `wanted`, however it is escaped.
