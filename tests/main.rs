@@ -23,6 +23,7 @@ mod curt_hermes;
 mod curt_name;
 mod curt_pack;
 mod curt_zip;
+mod documents;
 mod edge;
 #[cfg(feature = "sqlite")]
 mod examples;

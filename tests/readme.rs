@@ -21,7 +21,7 @@ fn the_readme_has_two_commands_and_they_are_there() {
     let blocks = readme.split("\n```sh\n").skip(1).map(|block| block.split("\n```\n").next().unwrap());
     let commands: Vec<_> = blocks.collect();
     assert_eq!(commands, ["bash examples/demo", "bash tests/run"]);
-    for script in ["examples/demo", "tests/run", "tests/hermes/setup", ".ci/run"] {
+    for script in ["examples/demo", "tests/run", "tests/hermes/setup", "tests/schema/setup", ".ci/run"] {
         assert!(read(script).starts_with("#!/usr/bin/env bash\n"), "{script}");
         assert!(read(script).contains("\nset -euo pipefail\n"), "{script}");
     }
@@ -38,7 +38,7 @@ fn every_program_is_in_the_readme_and_the_changelog() {
 
 #[test]
 fn every_link_leads_to_a_file() {
-    for page in ["README.md", "examples/README.md", "DEVIATIONS.md", "CHANGELOG.md"] {
+    for page in ["README.md", "examples/README.md", "vectors/README.md", "DEVIATIONS.md", "CHANGELOG.md"] {
         let dir = Path::new(page).parent().unwrap();
         let text = read(page);
         for target in text.split("](").skip(1).map(|rest| rest.split(')').next().unwrap()) {
