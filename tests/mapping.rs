@@ -113,6 +113,45 @@ fn bodies_of_other_writers() {
     same_lines(&dir, "bodies");
 }
 
+/// These transcripts become what the oracle makes of them, by every option.
+fn agree_on_transcripts(dir: &Dir, files: &str) {
+    for branches in ["newest", "all"] {
+        let script = format!(
+            "set -e
+             cc-dump -q --subagents {files} >rows || test $? = 1
+             curt-pack --branches {branches} --summary-json got.json rows >got.curt
+             {mapped} --branches {branches} --counts want.json --version {version} {files} >want.curt
+             {same} curt want.curt got.curt && {same} counts want.json got.json
+             curt-check --quiet <got.curt",
+            mapped = oracle("cc_to_curt.py"),
+            same = oracle("same.py"),
+            version = env!("CARGO_PKG_VERSION"),
+        );
+        sh(dir, &script).ok();
+        assert!(!dir.read("got.curt").is_empty());
+    }
+}
+
+#[test]
+fn transcripts_of_claude_code() {
+    let files = super::cc_dump::fixtures();
+    let files = files.iter().filter(|file| fs::metadata(file).unwrap().len() > 0);
+    // Two of them say that they are of one session.
+    let (alone, others): (Vec<_>, Vec<_>) = files.partition(|file| file.ends_with("ccl-dag_resume.jsonl"));
+    for files in [alone, others] {
+        let names: Vec<_> = files.iter().map(|file| format!("'{}'", file.display())).collect();
+        agree_on_transcripts(&Dir::new("mapping"), &names.join(" "));
+    }
+}
+
+#[test]
+fn transcripts_of_everything_rare() {
+    let dir = Dir::new("mapping");
+    let options = format!("--seed 20261201 --files 150 --out all '{}'/*.jsonl", data("cc").display());
+    make(&dir, "mutate_cc.py", &options);
+    agree_on_transcripts(&dir, "all/*.jsonl");
+}
+
 /// A comparison that can only agree says nothing.
 #[test]
 fn the_comparison_sees_a_difference() {
