@@ -52,6 +52,25 @@ fn each_script_is_strict_and_well_formed() {
 }
 
 #[test]
+fn the_history_of_claude_code_becomes_an_archive() {
+    let dir = workshop();
+    for (project, session) in
+        [("-home-me-a", "22-compact-boundary"), ("-home-me-b", "05-truncated-last-line")]
+    {
+        let text = fs::read(super::common::data(format!("cc-edge/{session}.jsonl"))).unwrap();
+        dir.write(format!("home/.claude/projects/{project}/{session}.jsonl"), text);
+    }
+    let script = "HOME=$PWD/home bash claude-code.sh";
+    let first = sh(&dir, script).status(0);
+    assert!(first.stderr.contains("05-truncated-last-line.jsonl:4: not JSON"), "{first:?}");
+    let names = ["claude-code/2026-01-01 hello 00000005.curt", "claude-code/2026-01-01 hello 00000022.curt"];
+    assert_eq!(first.stdout_str().lines().count(), 2, "{first:?}");
+    assert!(names.iter().all(|name| first.stdout_str().contains(name)), "{first:?}");
+    let again = sh(&dir, script).status(0);
+    assert_eq!(again.stdout_str(), "", "nothing has changed");
+}
+
+#[test]
 fn archive_makes_files_and_ends_with_their_verdicts() {
     let dir = workshop();
     let output = sh(&dir, "bash archive.sh sample/state.db out").status(0);
