@@ -5,7 +5,7 @@ _cc_chain_check() {
     case ${COMP_WORDS[COMP_CWORD - 1]} in
     --max-bytes) compopt +o bashdefault +o default 2>/dev/null ;;
     *) case ${COMP_WORDS[COMP_CWORD]} in
-        -*) COMPREPLY=($(compgen -W '--strict -W --fatal-warnings -q --quiet -v --verbose --max-bytes --files0-from -h --help -V --version' -- "${COMP_WORDS[COMP_CWORD]}")) ;;
+        -*) COMPREPLY=($(compgen -W '--strict -W --fatal-warnings -l --list --json -0 --null -q --quiet -v --verbose --max-bytes --files0-from -h --help -V --version' -- "${COMP_WORDS[COMP_CWORD]}")) ;;
         esac ;;
     esac
 }

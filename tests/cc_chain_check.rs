@@ -19,15 +19,42 @@ fn files(directory: &str) -> Vec<String> {
 
 /// What a run with `options` says of every file of a directory, without the file's name.
 fn verdicts(directory: &str, options: &[&str]) -> BTreeMap<String, Vec<String>> {
-    let names = files(directory);
-    let run = check().args(options).args(&names).dir(data(directory)).run();
-    assert_eq!(run.stderr, "");
-    let mut verdicts: BTreeMap<String, Vec<String>> = names.into_iter().map(|name| (name, vec![])).collect();
-    for line in run.stdout_str().lines() {
-        let (name, said) = line.split_once(".jsonl:").unwrap();
-        verdicts.get_mut(&format!("{name}.jsonl")).unwrap().push(said.trim_start().to_owned());
+    // Each by itself: crafted files share their uuids, and what one lacks another would have.
+    let of = |name: String| {
+        let run = check().args(options).arg(&name).dir(data(directory)).run();
+        assert_eq!(run.stderr, "");
+        let said = run.stdout_str().lines().map(|line| {
+            let (file, said) = line.split_once(".jsonl:").unwrap();
+            assert_eq!(format!("{file}.jsonl"), name);
+            said.trim_start().to_owned()
+        });
+        let said = said.collect();
+        (name, said)
+    };
+    files(directory).into_iter().map(of).collect()
+}
+
+/// The shape of every graph is that of a second program.
+#[test]
+fn shapes_are_those_of_a_second_reading() {
+    for directory in ["cc", "cc-edge"] {
+        let dir = data(directory);
+        let names = files(directory);
+        let theirs = Cmd::any("python3")
+            .arg("-B")
+            .arg(data("../oracle/cc_graph.py"))
+            .args(&names)
+            .dir(&dir)
+            .run()
+            .ok();
+        for (name, theirs) in names.iter().zip(theirs.stdout_str().lines()) {
+            let ours = check().args(["--json", name]).dir(&dir).run();
+            let filter = "del(.ok, .errors, .warnings, .findings)";
+            let ours = Cmd::any("jq").args(["-c", filter]).stdin(&ours.stdout).run().ok();
+            assert_eq!(ours.stdout_str().trim_end(), theirs, "{name}");
+        }
+        assert_eq!(theirs.stdout_str().lines().count(), names.len());
     }
-    verdicts
 }
 
 /// Real rules: what the format's facts say of each file. `W` is a warning.
@@ -182,6 +209,77 @@ fn strict_rules_say_of_every_file_what_a_second_reading_says() {
             assert_eq!(found, expected[&name], "{name}");
         }
     }
+}
+
+#[test]
+fn a_parent_may_be_in_another_file() {
+    let dir = Dir::new("chain-across");
+    let line = |uuid: &str, parent: &str| {
+        format!(
+            r#"{{"type":"user","uuid":"{uuid}","parentUuid":{parent},"sessionId":"s","message":{{"role":"user","content":"x"}}}}"#
+        )
+    };
+    dir.write("a", line("a1", "null") + "\n" + &line("a2", "\"b1\"") + "\n" + &line("a3", "\"gone\"") + "\n");
+    dir.write("b", line("b1", "\"a1\"") + "\n");
+    dir.write("c", line("c1", "null") + "\n");
+    let alone = "a:2: warning: parentUuid names no line\na:3: warning: parentUuid names no line\n";
+    sh(&dir, "cc-chain-check -v a | grep -v ok").ok().stdout(alone);
+    let three = "a:3: warning: parentUuid names no line\na: ok: 3 records, 1 root, 0 forks, 1 orphan\n";
+    let rest = "b: ok: 1 record, 0 roots, 0 forks, 0 orphans\nc: ok: 1 record, 1 root, 0 forks, 0 orphans\n";
+    sh(&dir, "cc-chain-check -v a b c").ok().stdout(format!("{three}{rest}"));
+    // Whichever comes first, in the order of the operands.
+    sh(&dir, "cc-chain-check -v c b a").ok().stdout(
+        "c: ok: 1 record, 1 root, 0 forks, 0 orphans\nb: ok: 1 record, 0 roots, 0 forks, 0 orphans\n"
+            .to_owned()
+            + three,
+    );
+    sh(&dir, "cc-chain-check --json a b | jq -c '[.file, .orphans.message, .orphans.elsewhere]'")
+        .ok()
+        .stdout("[\"a\",1,1]\n[\"b\",0,1]\n");
+    // Names that are no UUID are known across files too, and a compaction's logical parent.
+    let boundary = r#"{"type":"system","subtype":"compact_boundary","uuid":"d1","parentUuid":null,"logicalParentUuid":"a3","sessionId":"s"}"#;
+    dir.write("d", format!("{boundary}\n"));
+    sh(&dir, "cc-chain-check --json d | jq -c .orphans.logical; cc-chain-check --json a d | jq -c .orphans.logical")
+        .ok()
+        .stdout("1\n0\n0\n");
+    // Generated files stand for themselves.
+    sh(&dir, "cc-chain-check --strict b c | grep 'b:1: first line'")
+        .status(1)
+        .stdout("b:1: first line of a conversation, but parentUuid is not null\n");
+}
+
+#[test]
+fn lists_and_reports_are_for_programs() {
+    let dir = Dir::new("chain-forms");
+    for name in ["16-cycle", "21-two-roots", "22-compact-boundary"] {
+        fs::copy(data("cc-edge").join(format!("{name}.jsonl")), dir.join(format!("{name}.jsonl"))).unwrap();
+    }
+    sh(&dir, "cc-chain-check -l *.jsonl").status(1).stdout("16-cycle.jsonl\n");
+    sh(&dir, "cc-chain-check -l0W *.jsonl").status(1).stdout("16-cycle.jsonl\x0021-two-roots.jsonl\0");
+    sh(&dir, "cc-chain-check -lq *.jsonl").status(1).stdout("");
+    let reports =
+        sh(&dir, "cc-chain-check --json *.jsonl | jq -c '[.file, .ok, .errors, .warnings, .findings]'")
+            .status(1);
+    assert_eq!(
+        reports.stdout_str(),
+        concat!(
+            r#"["16-cycle.jsonl",false,1,0,[{"line":1,"severity":"error","reason":"cycle: its parents lead back to it (4 in the round)"}]]"#,
+            "\n",
+            r#"["21-two-roots.jsonl",true,0,1,[{"line":3,"severity":"warning","reason":"another root"}]]"#,
+            "\n",
+            r#"["22-compact-boundary.jsonl",true,0,0,[]]"#,
+            "\n"
+        )
+    );
+    // A generated file has no shape: it is one line.
+    dir.write("good", format!("{GOOD}\n"));
+    let strict = r#"{"file":"good","ok":true,"lines":1,"records":1,"errors":0,"warnings":0,"findings":[]}"#;
+    sh(&dir, "cc-chain-check --strict --json good").ok().stdout(format!("{strict}\n"));
+    sh(&dir, "cc-chain-check -l --json good").status(2).stdout("");
+    sh(&dir, "cc-chain-check -0 good").status(2).stdout("");
+    // A name cannot forge a second verdict.
+    dir.write("x\ny", "{}");
+    sh(&dir, "cc-chain-check x*").status(1).stdout("x\\ny: no chain: no line with a uuid\n");
 }
 
 #[test]

@@ -1,14 +1,16 @@
 //! `cc-chain-check`: judges the uuid/parentUuid graph of Claude Code transcripts, cc-chain-check(1).
 
-use std::fmt::Display;
+use std::collections::{HashSet, VecDeque};
 use std::io::{self, Write};
 use std::process::ExitCode;
 
 use argh::{ArgsInfo, FromArgs};
-use curt_tools::cc::chain::{Chain, Mode};
+use curt_tools::cc::chain::{Chain, Mode, Unsettled};
+use curt_tools::cc::ids::Digest;
 use curt_tools::cc::verdict::{Report, Severity};
 use curt_tools::edge::argv::{ByteSize, Operand};
-use curt_tools::edge::shell::{self, Buffer, Shell, Stop};
+use curt_tools::edge::report::print_path;
+use curt_tools::edge::shell::{self, Buffer, Shell, Stop, escaped};
 use curt_tools::stream::ndjson::{Line, Lines};
 use curt_tools::stream::operands::{Input, inputs};
 
@@ -22,6 +24,15 @@ struct Args {
     /// count warnings as errors
     #[argh(switch, short = 'W', long = "fatal-warnings")]
     fatal_warnings: bool,
+    /// print only the names of files with an error
+    #[argh(switch, short = 'l')]
+    list: bool,
+    /// print one JSON object for each file
+    #[argh(switch)]
+    json: bool,
+    /// end printed names with NUL, not newline
+    #[argh(switch, short = '0')]
+    null: bool,
     /// print nothing; the status tells
     #[argh(switch, short = 'q')]
     quiet: bool,
@@ -43,46 +54,71 @@ fn main() -> ExitCode {
     shell::main("cc-chain-check", Buffer::Lines, run)
 }
 
-fn run(args: Args, shell: &mut Shell) -> Result<(), Stop> {
-    let mode = if args.strict { Mode::Strict } else { Mode::Real };
-    for input in inputs(args.files, args.files0_from).map_err(Stop::usage)? {
-        let (input, report) = match input {
-            Ok(input) => (input.to_string(), check(&input, mode, args.max_bytes.0)),
+fn run(mut args: Args, shell: &mut Shell) -> Result<(), Stop> {
+    if args.list && args.json {
+        return Err(Stop::usage("--list and --json exclude each other"));
+    }
+    if args.null && !args.list {
+        return Err(Stop::usage("--null goes with --list"));
+    }
+    let files = std::mem::take(&mut args.files);
+    let digest = Digest::new();
+    // What all inputs hold, and the reports that may still depend on it.
+    let mut known = HashSet::new();
+    let mut waiting: VecDeque<(Input, Unsettled)> = VecDeque::new();
+    for input in inputs(files, args.files0_from.take()).map_err(Stop::usage)? {
+        let input = match input {
+            Ok(input) => input,
             Err(bad) => {
                 shell.trouble(&bad.place, &bad.reason);
                 continue;
             }
         };
-        match report {
+        match check(&input, digest, &args) {
             Err(error) => shell.trouble(&input, &error),
-            Ok(report) => {
-                let report = if args.fatal_warnings { report.with_warnings_as_errors() } else { report };
-                if report.errors > 0 {
-                    shell.negative();
-                }
-                if !args.quiet {
-                    tell(&input, &report, args.verbose, &mut shell.out)?;
-                }
+            Ok(mut report) => {
+                known.extend(std::mem::take(&mut report.known));
+                waiting.push_back((input, report));
             }
         }
+        while waiting.front().is_some_and(|(_, report)| report.is_settled())
+            && let Some((input, report)) = waiting.pop_front()
+        {
+            tell(&input, report.settle(&known), &args, shell)?;
+        }
     }
-    Ok(())
+    waiting.into_iter().try_for_each(|(input, report)| tell(&input, report.settle(&known), &args, shell))
 }
 
-fn check(input: &Input, mode: Mode, max_bytes: u64) -> io::Result<Report> {
-    let mut lines = Lines::new(input.open()?, max_bytes);
-    let mut chain = Chain::new(mode);
+fn check(input: &Input, digest: Digest, args: &Args) -> io::Result<Unsettled> {
+    let mut lines = Lines::new(input.open()?, args.max_bytes.0);
+    let mut chain = Chain::among(if args.strict { Mode::Strict } else { Mode::Real }, digest);
     while let Some(line) = lines.next()? {
         match line {
             Line::Text { number, text, ended } => chain.line(number, text, ended),
             Line::TooLong { number } => chain.too_long(number),
         }
     }
-    Ok(chain.finish(lines.count()))
+    Ok(chain.end(lines.count()))
+}
+
+fn tell(input: &Input, report: Report, args: &Args, shell: &mut Shell) -> Result<(), Stop> {
+    let report = if args.fatal_warnings { report.with_warnings_as_errors() } else { report };
+    if report.errors > 0 {
+        shell.negative();
+    }
+    match () {
+        () if args.quiet => Ok(()),
+        () if args.json => Ok(shell.out.write_all(&report.json(&input.to_string()))?),
+        () if args.list && report.errors > 0 => print_path(shell, input.path(), args.null),
+        () if args.list => Ok(()),
+        () => Ok(findings(input, &report, args.verbose, &mut shell.out)?),
+    }
 }
 
 /// One write a finding, so that parallel checks do not tear each other's lines.
-fn tell(place: &dyn Display, report: &Report, verbose: bool, out: &mut impl Write) -> io::Result<()> {
+fn findings(input: &Input, report: &Report, verbose: bool, out: &mut impl Write) -> io::Result<()> {
+    let place = escaped(&input.to_string(), false);
     let shown = |severity| severity == Severity::Error || verbose;
     for finding in report.findings.iter().filter(|finding| shown(finding.severity)) {
         let text = match finding.line {

@@ -5,6 +5,9 @@
 
 use std::hash::{BuildHasher, RandomState};
 
+/// What stands for a name.
+pub type Key = [u8; 16];
+
 /// Names to numbers: 0, 1, 2, … in order of first sight.
 ///
 /// A lower-case UUID is its own key; any other string (`edge_001`, an upper-case UUID, 1 MB of anything)
@@ -12,7 +15,7 @@ use std::hash::{BuildHasher, RandomState};
 pub struct Ids {
     digest: Digest,
     hash: RandomState,
-    keys: Vec<[u8; 16]>,
+    keys: Vec<Key>,
     /// Open addressing over `keys`; numbers, or `FREE`. A power of two, at most three quarters full.
     slots: Vec<u32>,
 }
@@ -33,6 +36,11 @@ impl Ids {
     /// Whether there is none yet.
     pub fn is_empty(&self) -> bool {
         self.keys.is_empty()
+    }
+
+    /// The key of the name with this number: the same for the same name wherever the digest is.
+    pub fn key(&self, number: u32) -> Option<Key> {
+        self.keys.get(number as usize).copied()
     }
 
     /// The number of `name`, a new one when it was not seen before.

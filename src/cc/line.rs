@@ -98,6 +98,8 @@ pub struct Record<'a> {
     pub session: Option<Raw<'a>>,
     /// `isSidechain`
     pub sidechain: Option<Raw<'a>>,
+    /// `isMeta`
+    pub meta: Option<Raw<'a>>,
     /// `userType`
     pub user_type: Option<Raw<'a>>,
     /// `cwd`
@@ -128,6 +130,7 @@ impl<'a> Record<'a> {
             logical_parent: None,
             session: None,
             sidechain: None,
+            meta: None,
             user_type: None,
             cwd: None,
             branch: None,
@@ -144,6 +147,7 @@ impl<'a> Record<'a> {
                 b"logicalParentUuid" => &mut record.logical_parent,
                 b"sessionId" => &mut record.session,
                 b"isSidechain" => &mut record.sidechain,
+                b"isMeta" => &mut record.meta,
                 b"userType" => &mut record.user_type,
                 b"cwd" => &mut record.cwd,
                 b"gitBranch" => &mut record.branch,
@@ -165,6 +169,11 @@ impl<'a> Record<'a> {
     /// Whether the line belongs to an inline subagent (releases up to 1.0) or a subagent's file.
     pub fn is_sidechain(&self) -> bool {
         self.sidechain.is_some_and(|it| it.kind() == Kind::True)
+    }
+
+    /// Whether a program wrote the line, not the user.
+    pub fn is_meta(&self) -> bool {
+        self.meta.is_some_and(|it| it.kind() == Kind::True)
     }
 
     /// Whether the line is part of the graph: it has a `uuid`, and either a kind that always is part of

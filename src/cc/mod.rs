@@ -3,7 +3,9 @@
 //! | file | owns |
 //! |---|---|
 //! | [`line`] | one line: what is left of a damaged one, which fields a record has |
-//! | [`chain`] | the lines of one input: the graph and its verdicts |
+//! | [`chain`] | the lines of one input, and the verdicts on them |
+//! | [`graph`] | the records of a real transcript: who goes on from whom |
+//! | [`shape`] | what a graph looks like, by kind |
 //! | [`strict`] | the further rules that generated lines keep |
 //! | [`verdict`] | findings, their severity and their words |
 //! | [`branch`] | which records are the conversation, and which the person went back from |
@@ -13,10 +15,12 @@
 
 pub mod branch;
 pub mod chain;
+mod graph;
 pub mod ids;
 pub mod layout;
 pub mod line;
 pub mod row;
+pub mod shape;
 pub mod strict;
 pub mod verdict;
 

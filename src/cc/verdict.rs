@@ -2,6 +2,8 @@
 //!
 //! The words never hold anything of the transcript: it is private, and the line says where to look.
 
+use super::shape::Shape;
+use crate::json::write::{Layout, Writer};
 use std::fmt;
 
 /// Which rules hold.
@@ -189,8 +191,12 @@ pub struct Report {
     pub roots: u64,
     /// Nodes with more than one child.
     pub forks: u64,
-    /// Nodes with a parent that is nowhere in this input.
+    /// Nodes with a parent that is nowhere.
     pub orphans: u64,
+    /// Lines, blank ones too.
+    pub lines: u64,
+    /// What the graph looks like; of a real transcript.
+    pub shape: Option<Shape>,
 }
 
 impl Report {
@@ -204,6 +210,8 @@ impl Report {
             roots: 0,
             forks: 0,
             orphans: 0,
+            lines: 0,
+            shape: None,
         }
     }
 
@@ -229,6 +237,46 @@ impl Report {
         self.errors += std::mem::take(&mut self.warnings);
         self.findings.iter_mut().for_each(|finding| finding.severity = Severity::Error);
         self
+    }
+
+    /// The report for programs, one line of JSON, as cc-chain-check(1) lists its fields; `file` is what messages
+    /// call the input.
+    pub fn json(&self, file: &str) -> Vec<u8> {
+        let mut out = Vec::new();
+        let mut object = Writer::new(&mut out, Layout::Line);
+        object.open(b'{');
+        object.key("file");
+        object.string(file.as_bytes());
+        object.key("ok");
+        object.scalar(self.errors == 0);
+        for (name, count) in [
+            ("lines", self.lines),
+            ("records", self.nodes),
+            ("errors", self.errors),
+            ("warnings", self.warnings),
+        ] {
+            object.key(name);
+            object.scalar(count);
+        }
+        if let Some(shape) = &self.shape {
+            shape.write(&mut object);
+        }
+        object.key("findings");
+        object.open(b'[');
+        for finding in &self.findings {
+            object.open(b'{');
+            object.key("line");
+            object.scalar(finding.line);
+            object.key("severity");
+            object.string(if finding.severity == Severity::Error { b"error" } else { b"warning" });
+            object.key("reason");
+            object.string(finding.fault.to_string().as_bytes());
+            object.close(b'}');
+        }
+        object.close(b']');
+        object.close(b'}');
+        out.push(b'\n');
+        out
     }
 
     /// How many findings of this severity were counted but not listed.

@@ -6,7 +6,7 @@
 //! undecoded"). Walking never recurses, so depth costs nothing.
 
 use super::scan::{self, Bad};
-use memchr::memchr2;
+use super::skip;
 use std::borrow::Cow;
 
 /// The six kinds of JSON value, with the booleans told apart.
@@ -268,15 +268,8 @@ fn scalar_end(text: &[u8]) -> usize {
 
 /// Length of the string token at the front of `text`.
 fn string_end(text: &[u8]) -> usize {
-    let mut at = 1;
-    while let Some(hit) = text.get(at..).and_then(|rest| memchr2(b'"', b'\\', rest)) {
-        at += hit;
-        match text.get(at) {
-            Some(b'\\') => at += 2,
-            _ => return at + 1,
-        }
-    }
-    text.len()
+    let inside = text.get(1..).map_or(0, skip::inside);
+    (inside + 2).min(text.len())
 }
 
 /// Length of the object or array at the front of `text`.

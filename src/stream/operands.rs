@@ -39,6 +39,14 @@ impl Input {
         }
     }
 
+    /// Its path, or `-` for stdin.
+    pub fn path(&self) -> &Path {
+        match self {
+            Input::Stdin => Path::new("-"),
+            Input::File(path) => path,
+        }
+    }
+
     /// The same as the file it is.
     ///
     /// # Errors
