@@ -69,8 +69,14 @@ impl Place {
     }
 }
 
+/// What a program gathers before it writes.
+const SHORT: usize = 64 << 10;
+
+/// How much of a session waits in memory until its row can be begun: nearly all are shorter.
+const ROOM: usize = 32 << 20;
+
 /// Gathers the records of one file after the other.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Gather {
     records: Spill,
     seen: Seen,
@@ -129,6 +135,12 @@ pub struct About {
     parent: Option<Vec<u8>>,
 }
 
+impl Default for Gather {
+    fn default() -> Gather {
+        Gather { records: Spill::of(ROOM), seen: Seen::default() }
+    }
+}
+
 impl Gather {
     /// Take one line. What was wrong with it comes back; what could be read is kept.
     ///
@@ -183,9 +195,16 @@ impl Gather {
             text.clear();
             io::copy(&mut filed, out)?;
         }
-        text.extend_from_slice(self.records.buffer());
-        text.extend_from_slice(b"]}\n");
-        out.write_all(&text)?;
+        let last = self.records.buffer();
+        last.extend_from_slice(b"]}\n");
+        // A short row in one piece, so that parallel programs tear none.
+        if last.len() < SHORT {
+            text.extend_from_slice(last);
+            out.write_all(&text)?;
+        } else {
+            out.write_all(&text)?;
+            out.write_all(last)?;
+        }
         self.clear()
     }
 

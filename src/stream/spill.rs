@@ -7,15 +7,27 @@ use std::io::{self, Read, Seek, Write};
 const ROOM: usize = 4 << 20;
 
 /// Gathers bytes and gives them out; what does not fit in memory goes to a nameless temporary file.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Spill {
+    room: usize,
     buffer: Vec<u8>,
     file: Option<File>,
     /// Bytes of this gathering in the file.
     filed: u64,
 }
 
+impl Default for Spill {
+    fn default() -> Spill {
+        Spill::of(ROOM)
+    }
+}
+
 impl Spill {
+    /// One that keeps about so many bytes in memory.
+    pub fn of(room: usize) -> Spill {
+        Spill { room, buffer: Vec::new(), file: None, filed: 0 }
+    }
+
     /// Where to append. Call [`Spill::settle`] after each record.
     pub fn buffer(&mut self) -> &mut Vec<u8> {
         &mut self.buffer
@@ -26,7 +38,7 @@ impl Spill {
     /// # Errors
     /// No temporary file can be made or written.
     pub fn settle(&mut self) -> io::Result<()> {
-        if self.buffer.len() < ROOM {
+        if self.buffer.len() < self.room {
             return Ok(());
         }
         if self.file.is_none() {
@@ -38,7 +50,7 @@ impl Spill {
         }
         self.buffer.clear();
         // A single huge record leaves no huge buffer behind.
-        self.buffer.shrink_to(2 * ROOM);
+        self.buffer.shrink_to(2 * self.room);
         Ok(())
     }
 
@@ -72,7 +84,7 @@ impl Spill {
     /// # Errors
     /// Those of the temporary file.
     pub fn read(&mut self) -> io::Result<impl Read + '_> {
-        let Spill { buffer, file, filed } = self;
+        let Spill { buffer, file, filed, .. } = self;
         let file = file.as_mut().filter(|_| *filed > 0);
         let front: Box<dyn Read> = match file {
             Some(file) => {
