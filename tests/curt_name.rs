@@ -1,7 +1,8 @@
 //! curt-name: the names JavaScript gives, and how they are printed.
 
 use super::common::{Cmd, Dir, Output2, sh};
-use super::curt_check::{Dice, GOOD, Vector, node, vectors};
+use super::curt_check::{GOOD, Vector, node, vectors};
+use super::mutants::Dice;
 use curt_tools::curt::name::Name;
 
 fn name(args: &[&str], stdin: impl AsRef<[u8]>) -> Output2 {

@@ -175,7 +175,7 @@ fn only_a_zip_is_replaced() {
 #[test]
 fn a_full_disk_leaves_the_old_zip_and_nothing_else() {
     let dir = Dir::new("zip-full");
-    let mut dice = super::curt_check::Dice(1);
+    let mut dice = super::mutants::Dice(1);
     let noise: String = (0..3 << 20).map(|_| char::from(b'#' + dice.roll(57) as u8)).collect();
     dir.write("a.curt", body("a_1"));
     dir.write("long.curt", GOOD.replace("\"hi\"", &format!("\"{}\"", noise.replace('\\', "~"))));

@@ -36,6 +36,7 @@ mod hermes_real;
 mod manual;
 #[cfg(feature = "sqlite")]
 mod mapping;
+mod mutants;
 #[cfg(feature = "sqlite")]
 mod pipes;
 mod readme;

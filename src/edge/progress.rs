@@ -1,10 +1,12 @@
 //! How far long work has come, for a person at a terminal: counts, never content.
 
+use std::io;
+use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use super::shell::Shell;
+use super::shell::{Bar, Shell};
 
 /// Work that is done sooner shows nothing.
 const PATIENCE: Duration = Duration::from_millis(500);
@@ -24,7 +26,7 @@ impl Progress {
         let wanted = shell.stderr_is_terminal();
         let bar = ProgressBar::hidden().with_message(what).with_style(style(None));
         let progress = Progress { bar, begun: Instant::now(), wanted };
-        shell.watch(&progress);
+        shell.watch(Rc::new(progress.clone()));
         progress
     }
 
@@ -51,10 +53,15 @@ impl Progress {
     pub fn finish(&self) {
         self.bar.finish_and_clear();
     }
+}
 
-    /// Do something that may write to the terminal, with the bar out of the way.
-    pub(super) fn aside<T>(&self, write: impl FnOnce() -> T) -> T {
+impl Bar for Progress {
+    fn aside(&self, write: &mut dyn FnMut() -> io::Result<()>) -> io::Result<()> {
         if self.bar.is_hidden() || self.bar.is_finished() { write() } else { self.bar.suspend(write) }
+    }
+
+    fn finish(&self) {
+        self.finish();
     }
 }
 
@@ -81,7 +88,13 @@ mod tests {
         progress.set(3, Some(9));
         assert_eq!((progress.bar.position(), progress.bar.length()), (0, None));
         assert!(progress.bar.is_hidden());
-        assert_eq!(progress.aside(|| 1), 1);
+        let mut written = false;
+        let write = &mut || {
+            written = true;
+            Ok(())
+        };
+        progress.aside(write).unwrap();
+        assert!(written);
         progress.finish();
     }
 

@@ -11,12 +11,12 @@ use std::borrow::Cow;
 use std::fmt::{self, Display};
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
+use std::rc::Rc;
 use std::time::SystemTime;
 
 use argh::{ArgsInfo, FromArgs};
 
 use super::argv::{self, Early};
-use super::progress::Progress;
 
 /// Why a program stopped before its end.
 #[derive(Debug)]
@@ -79,7 +79,17 @@ pub struct Shell {
     name: &'static str,
     status: u8,
     stderr_is_terminal: bool,
-    progress: Option<Progress>,
+    bar: Option<Rc<dyn Bar>>,
+}
+
+/// A bar on stderr that messages and records must not be drawn over. What it is drawn with is linked only into programs
+/// that have one.
+pub(super) trait Bar {
+    /// Do something that may write to the terminal, with the bar out of the way.
+    fn aside(&self, write: &mut dyn FnMut() -> io::Result<()>) -> io::Result<()>;
+
+    /// Wipe it away.
+    fn finish(&self);
 }
 
 impl Shell {
@@ -89,7 +99,7 @@ impl Shell {
             name,
             status: 0,
             stderr_is_terminal: io::stderr().is_terminal(),
-            progress: None,
+            bar: None,
         }
     }
 
@@ -138,20 +148,19 @@ impl Shell {
         let text = escaped(text, self.stderr_is_terminal);
         let room = libc::PIPE_BUF.saturating_sub(self.name.len() + ": \n".len());
         let line = format!("{}: {}\n", self.name, both_ends(&text, room));
-        let write = || io::stderr().write_all(line.as_bytes());
-        let _ = self.progress.as_ref().map_or_else(write, |progress| progress.aside(write));
+        let _ = put(&mut io::stderr(), line.as_bytes(), self.bar.as_deref());
     }
 
     /// Keep out of the way of this bar, and wipe it at the end.
-    pub(super) fn watch(&mut self, progress: &Progress) {
-        self.progress = Some(progress.clone());
-        self.out.progress = self.out.at_once.then(|| progress.clone());
+    pub(super) fn watch(&mut self, bar: Rc<dyn Bar>) {
+        self.out.bar = self.out.at_once.then(|| Rc::clone(&bar));
+        self.bar = Some(bar);
     }
 
     /// Flush, tell what stopped the program, and settle the status.
     fn end(mut self, stopped: Result<(), Stop>) -> ExitCode {
-        if let Some(progress) = &self.progress {
-            progress.finish();
+        if let Some(bar) = &self.bar {
+            bar.finish();
         }
         let (stopped, usage) = match stopped {
             Err(Stop::Usage(reason)) => (Ok(()), Some(reason)),
@@ -186,14 +195,14 @@ pub struct Out {
     limit: usize,
     at_once: bool,
     /// A bar on the terminal that the records go to.
-    progress: Option<Progress>,
+    bar: Option<Rc<dyn Bar>>,
     /// What `write!` formats into, so that its pieces arrive as one record.
     scratch: Vec<u8>,
 }
 
 impl Out {
     fn new(sink: Box<dyn Write>, limit: usize, at_once: bool) -> Out {
-        Out { sink, buffer: Vec::with_capacity(limit), limit, at_once, progress: None, scratch: Vec::new() }
+        Out { sink, buffer: Vec::with_capacity(limit), limit, at_once, bar: None, scratch: Vec::new() }
     }
 
     fn stdout(buffer: Buffer) -> Out {
@@ -215,7 +224,7 @@ impl Write for Out {
             self.flush()?;
         }
         if record.len() > self.limit {
-            return put(&mut self.sink, record, self.progress.as_ref());
+            return put(&mut self.sink, record, self.bar.as_deref());
         }
         self.buffer.extend_from_slice(record);
         if self.at_once { self.flush() } else { Ok(()) }
@@ -232,15 +241,15 @@ impl Write for Out {
     /// The buffer is empty afterwards, also on an error: nobody may write its bytes a second time after
     /// half of them.
     fn flush(&mut self) -> io::Result<()> {
-        let written = put(&mut self.sink, &self.buffer, self.progress.as_ref());
+        let written = put(&mut self.sink, &self.buffer, self.bar.as_deref());
         self.buffer.clear();
         written
     }
 }
 
-fn put(sink: &mut dyn Write, bytes: &[u8], progress: Option<&Progress>) -> io::Result<()> {
-    match progress {
-        Some(progress) if !bytes.is_empty() => progress.aside(|| sink.write_all(bytes)),
+fn put(sink: &mut dyn Write, bytes: &[u8], bar: Option<&dyn Bar>) -> io::Result<()> {
+    match bar {
+        Some(bar) if !bytes.is_empty() => bar.aside(&mut || sink.write_all(bytes)),
         _ => sink.write_all(bytes),
     }
 }
