@@ -199,7 +199,7 @@ fn a_session_larger_than_memory_allows_comes_out_whole() {
             "x".repeat(1 << 20)
         )
     };
-    let lines: Vec<_> = (0..35).map(line).collect();
+    let lines: Vec<_> = (0..42).map(line).collect();
     dir.write("big.jsonl", lines.join("\n"));
     dir.write("small.jsonl", "{\"type\":\"mode\",\"sessionId\":\"t\"}");
     let row = |id: &str, records: &str| {

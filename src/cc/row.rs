@@ -73,7 +73,7 @@ impl Place {
 const SHORT: usize = 64 << 10;
 
 /// How much of a session waits in memory until its row can be begun: nearly all are shorter.
-const ROOM: usize = 32 << 20;
+const ROOM: usize = 36 << 20;
 
 /// Gathers the records of one file after the other.
 #[derive(Debug)]
@@ -190,20 +190,14 @@ impl Gather {
     pub fn write(&mut self, about: &About, out: &mut impl Write) -> io::Result<()> {
         let mut text = Vec::new();
         self.seen.head(about, &mut text);
-        if let Some(mut filed) = self.records.filed()? {
-            out.write_all(&text)?;
-            text.clear();
-            io::copy(&mut filed, out)?;
-        }
-        let last = self.records.buffer();
-        last.extend_from_slice(b"]}\n");
-        // A short row in one piece, so that parallel programs tear none.
-        if last.len() < SHORT {
-            text.extend_from_slice(last);
+        self.records.buffer().extend_from_slice(b"]}\n");
+        // In one piece where it can be, so that parallel programs tear no row.
+        if self.records.is_short() && self.records.buffer().len() < SHORT {
+            text.extend_from_slice(self.records.buffer());
             out.write_all(&text)?;
         } else {
             out.write_all(&text)?;
-            out.write_all(last)?;
+            self.records.write(out)?;
         }
         self.clear()
     }

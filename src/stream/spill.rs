@@ -1,19 +1,25 @@
 //! Bytes that wait until what stands before them is known, in little memory.
 
 use std::fs::File;
-use std::io::{self, Read, Seek, Write};
+use std::io::{self, BufRead, Read, Seek, Write};
 
-/// How much waits in memory.
-const ROOM: usize = 4 << 20;
+/// How much waits in memory, unless a caller wants more.
+const ROOM: usize = 2 << 20;
+
+/// How much is written to the file at a time.
+const CHUNK: usize = 4 << 20;
 
 /// Gathers bytes and gives them out; what does not fit in memory goes to a nameless temporary file.
 #[derive(Debug)]
 pub struct Spill {
     room: usize,
-    buffer: Vec<u8>,
+    /// The first bytes, once there are as many as there is room for.
+    front: Vec<u8>,
     file: Option<File>,
-    /// Bytes of this gathering in the file.
+    /// Bytes of this gathering in the file: they follow the front.
     filed: u64,
+    /// The last bytes.
+    buffer: Vec<u8>,
 }
 
 impl Default for Spill {
@@ -25,7 +31,7 @@ impl Default for Spill {
 impl Spill {
     /// One that keeps about so many bytes in memory.
     pub fn of(room: usize) -> Spill {
-        Spill { room, buffer: Vec::new(), file: None, filed: 0 }
+        Spill { room, front: Vec::new(), file: None, filed: 0, buffer: Vec::new() }
     }
 
     /// Where to append. Call [`Spill::settle`] after each record.
@@ -33,12 +39,24 @@ impl Spill {
         &mut self.buffer
     }
 
-    /// Make room in memory where it is used up.
+    /// Whether everything gathered is in the buffer.
+    pub fn is_short(&self) -> bool {
+        self.front.is_empty()
+    }
+
+    /// Make room in the buffer where it is used up.
     ///
     /// # Errors
     /// No temporary file can be made or written.
     pub fn settle(&mut self) -> io::Result<()> {
-        if self.buffer.len() < self.room {
+        if self.front.is_empty() {
+            if self.buffer.len() >= self.room {
+                self.front = std::mem::take(&mut self.buffer);
+            }
+            return Ok(());
+        }
+        let most = self.room.min(CHUNK);
+        if self.buffer.len() < most {
             return Ok(());
         }
         if self.file.is_none() {
@@ -50,7 +68,7 @@ impl Spill {
         }
         self.buffer.clear();
         // A single huge record leaves no huge buffer behind.
-        self.buffer.shrink_to(2 * self.room);
+        self.buffer.shrink_to(2 * most);
         Ok(())
     }
 
@@ -59,6 +77,7 @@ impl Spill {
     /// # Errors
     /// Those of the temporary file.
     pub fn clear(&mut self) -> io::Result<()> {
+        self.front = Vec::new();
         self.buffer.clear();
         if let Some(file) = self.file.as_mut().filter(|_| self.filed > 0) {
             file.set_len(0)?;
@@ -68,32 +87,39 @@ impl Spill {
         Ok(())
     }
 
-    /// Read back from the front everything but the last bytes, which are in memory.
-    ///
-    /// # Errors
-    /// Those of the temporary file.
-    pub fn filed(&mut self) -> io::Result<Option<impl Read + '_>> {
-        let filed = self.filed;
-        let Some(file) = self.file.as_mut().filter(|_| filed > 0) else { return Ok(None) };
-        file.rewind()?;
-        Ok(Some(file.take(filed)))
-    }
-
     /// Read back everything, as often as wanted.
     ///
     /// # Errors
     /// Those of the temporary file.
     pub fn read(&mut self) -> io::Result<impl Read + '_> {
-        let Spill { buffer, file, filed, .. } = self;
+        let Spill { front, file, filed, buffer, .. } = self;
         let file = file.as_mut().filter(|_| *filed > 0);
-        let front: Box<dyn Read> = match file {
+        let middle: Box<dyn Read> = match file {
             Some(file) => {
                 file.rewind()?;
                 Box::new(file.take(*filed))
             }
             None => Box::new(io::empty()),
         };
-        Ok(front.chain(buffer.as_slice()))
+        Ok(front.as_slice().chain(middle).chain(buffer.as_slice()))
+    }
+
+    /// Write everything.
+    ///
+    /// # Errors
+    /// Those of `out` and of the temporary file.
+    pub fn write(&mut self, out: &mut impl Write) -> io::Result<()> {
+        out.write_all(&self.front)?;
+        if let Some(file) = self.file.as_mut().filter(|_| self.filed > 0) {
+            file.rewind()?;
+            let mut middle = io::BufReader::with_capacity(CHUNK, file.take(self.filed));
+            while let block @ [_, ..] = middle.fill_buf()? {
+                out.write_all(block)?;
+                let length = block.len();
+                middle.consume(length);
+            }
+        }
+        out.write_all(&self.buffer)
     }
 }
 
@@ -101,38 +127,42 @@ impl Spill {
 mod tests {
     use super::*;
 
-    fn round(spill: &mut Spill, records: &[Vec<u8>]) -> Vec<u8> {
-        for record in records {
+    const ROOM: usize = 10_000;
+
+    fn round(spill: &mut Spill, sizes: &[usize]) {
+        let records: Vec<_> = sizes.iter().zip(b'a'..).map(|(size, byte)| vec![byte; *size]).collect();
+        for record in &records {
             spill.buffer().extend_from_slice(record);
             spill.settle().unwrap();
         }
-        let mut all = Vec::new();
-        spill.read().unwrap().read_to_end(&mut all).unwrap();
-        let mut back = Vec::new();
-        if let Some(mut filed) = spill.filed().unwrap() {
-            filed.read_to_end(&mut back).unwrap();
+        let all = records.concat();
+        for _ in 0..2 {
+            let (mut read, mut written) = (Vec::new(), Vec::new());
+            spill.read().unwrap().read_to_end(&mut read).unwrap();
+            spill.write(&mut written).unwrap();
+            assert!(read == all && written == all, "{sizes:?}");
         }
-        back.extend_from_slice(spill.buffer());
-        assert!(all == back);
+        assert!(!spill.is_short() || *spill.buffer() == all);
         spill.clear().unwrap();
-        back
     }
 
     #[test]
     fn what_went_in_comes_out_time_after_time() {
-        let mut spill = Spill::default();
-        for sizes in [&[1, 2, 3][..], &[ROOM, 1, ROOM + 5, 7], &[], &[3, 3 * ROOM], &[9]] {
-            let records: Vec<_> = sizes.iter().zip(b'a'..).map(|(size, byte)| vec![byte; *size]).collect();
-            assert!(round(&mut spill, &records) == records.concat(), "{sizes:?}");
+        let mut spill = Spill::of(ROOM);
+        for sizes in
+            [&[1, 2, 3][..], &[ROOM, 1, ROOM + 5, 7], &[], &[3, 3 * ROOM, 4 * ROOM], &[9], &[ROOM; 7]]
+        {
+            round(&mut spill, sizes);
         }
     }
 
     #[test]
-    fn a_small_one_makes_no_file() {
-        let mut spill = Spill::default();
-        round(&mut spill, &[vec![b'x'; ROOM - 1]]);
+    fn only_what_memory_does_not_hold_makes_a_file() {
+        let mut spill = Spill::of(ROOM);
+        round(&mut spill, &[ROOM - 1]);
+        round(&mut spill, &[ROOM, ROOM - 1]);
         assert!(spill.file.is_none());
-        round(&mut spill, &[vec![b'x'; ROOM]]);
+        round(&mut spill, &[ROOM, ROOM]);
         assert!(spill.file.is_some());
     }
 }
