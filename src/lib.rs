@@ -15,7 +15,7 @@
 //! |---|---|---|
 //! | 4 | `src/bin/` | one file a program: options, operands, one loop |
 //! | 3 | [`mapping`] | the tables from one format to another, pure, and [`mapping::counts`] |
-//! | 2 | [`hermes`], [`curt`], [`cc`], [`cursor`] | what a store, a body, a transcript line *is* |
+//! | 2 | [`hermes`], [`curt`], [`cc`], [`cursor`], [`lake`] | what a store, a body, a transcript line, an event *is* |
 //! | 1 | [`json`], [`stream`], [`time`], [`id`] | JSON text; bytes in and out; instants; deterministic ids |
 //! | 1 | [`edge`] | command line, messages, exit status: used by `src/bin` alone |
 //!
@@ -31,6 +31,7 @@ pub mod edge;
 pub mod hermes;
 pub mod id;
 pub mod json;
+pub mod lake;
 pub mod mapping;
 pub mod stream;
 pub mod time;

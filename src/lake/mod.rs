@@ -1,0 +1,3 @@
+//! The lake: events that a `ctxlake` daemon takes (lake-event(5)).
+
+pub mod event;
