@@ -25,7 +25,7 @@ fn wanted(value: &Value) -> Wanted {
     match value.name.as_str() {
         "DB" | "FILE" | "PATH" => Wanted::File,
         "DIR" => Wanted::Directory,
-        "EXT" | "FORM" | "ID" | "N" | "SOURCE" | "WHEN" | "WHICH" | "X.Y.Z" => Wanted::Other,
+        "EXT" | "FORM" | "ID" | "N" | "NAME" | "SOURCE" | "WHEN" | "WHICH" | "X.Y.Z" => Wanted::Other,
         name => panic!("what is a {name}? Say so in tests/completions.rs"),
     }
 }

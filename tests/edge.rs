@@ -27,9 +27,19 @@ fn each(check: impl Fn(&str)) {
     programs().iter().for_each(|program| check(program));
 }
 
+/// A run of it, with the options that it cannot do without.
+fn command(program: &str) -> Cmd {
+    Cmd::new(program).args(line(program).split(' ').skip(1))
+}
+
+/// The same for a shell.
+fn line(program: &str) -> &str {
+    if program == "lake-pack" { "lake-pack --fleet=f --agent=a" } else { program }
+}
+
 /// Whether its help offers this option.
 fn offers(program: &str, option: &str) -> bool {
-    Cmd::new(program).arg("--help").run().ok().stdout_str().contains(option)
+    command(program).arg("--help").run().ok().stdout_str().contains(option)
 }
 
 #[track_caller]
@@ -55,14 +65,14 @@ fn every_program_on_disk_is_in_the_manifest() {
 #[test]
 fn help_is_the_usage_and_every_option_on_stdout() {
     each(|program| {
-        let long = Cmd::new(program).arg("--help").run().ok();
+        let long = command(program).arg("--help").run().ok();
         let help = long.stdout_str();
         assert!(help.starts_with(&format!("Usage: {program} ")), "{help}");
         assert!(help.contains("\n  -h, --help        display usage information\n"), "{help}");
         assert!(help.contains("\n  -V, --version     display the version\n"), "{help}");
         assert!(help.ends_with('\n') && !help.ends_with("\n\n"), "{help}");
         assert!(help.lines().skip(1).all(|line| line.chars().count() <= 80), "{help}");
-        Cmd::new(program).arg("-h").run().ok().stdout(help);
+        command(program).arg("-h").run().ok().stdout(help);
     });
 }
 
@@ -70,27 +80,27 @@ fn help_is_the_usage_and_every_option_on_stdout() {
 fn version_is_the_program_and_its_number() {
     each(|program| {
         let version = format!("{program} {}\n", env!("CARGO_PKG_VERSION"));
-        Cmd::new(program).arg("--version").run().ok().stdout(&version);
-        Cmd::new(program).arg("-V").env_clear().run().ok().stdout(&version);
+        command(program).arg("--version").run().ok().stdout(&version);
+        command(program).arg("-V").env_clear().run().ok().stdout(&version);
     });
 }
 
 #[test]
 fn help_and_version_are_answered_before_anything_else_can_fail() {
     each(|program| {
-        let help = Cmd::new(program).arg("--help").run().ok().stdout;
+        let help = command(program).arg("--help").run().ok().stdout;
         for line in [&["--nope", "-h"][..], &["/nonexistent", "-h"], &["-", "-", "--help"], &["-\u{e9}h"]] {
-            Cmd::new(program).args(line).run().ok().stdout(&help);
+            command(program).args(line).run().ok().stdout(&help);
         }
-        Cmd::new(program).args(["--nope", "-", "-", "-V"]).run().ok();
+        command(program).args(["--nope", "-", "-", "-V"]).run().ok();
     });
 }
 
 #[test]
 fn help_to_a_closed_pipe_dies_as_a_filter_dies() {
     each(|program| {
-        Cmd::new(program).arg("--help").stdout_closed().run().signal(SIGPIPE).stderr("");
-        Cmd::new(program).arg("--version").stdout_closed().run().signal(SIGPIPE).stderr("");
+        command(program).arg("--help").stdout_closed().run().signal(SIGPIPE).stderr("");
+        command(program).arg("--version").stdout_closed().run().signal(SIGPIPE).stderr("");
     });
 }
 
@@ -109,7 +119,7 @@ fn a_closed_pipe_is_trouble_where_the_signal_is_blocked() {
 #[test]
 fn help_to_a_full_disk_is_an_error() {
     each(|program| {
-        let full = Cmd::new(program).arg("--help").stdout_to("/dev/full").run().status(2);
+        let full = command(program).arg("--help").stdout_to("/dev/full").run().status(2);
         full.stderr(&format!("{program}: write error: No space left on device\n"));
     });
 }
@@ -117,13 +127,13 @@ fn help_to_a_full_disk_is_an_error() {
 #[test]
 fn an_unknown_option_is_a_usage_error() {
     each(|program| {
-        let run = |args: &[&str]| Cmd::new(program).args(args).run();
+        let run = |args: &[&str]| command(program).args(args).run();
         usage_error(run(&["--nope"]), program, "unrecognized option '--nope'");
         usage_error(run(&["--nope=1"]), program, "unrecognized option '--nope'");
         usage_error(run(&["-~"]), program, "invalid option '-~'");
         usage_error(run(&["--no\x1b[31m\n"]), program, r"unrecognized option '--no\x1b[31m\n'");
         usage_error(run(&["--help=1"]), program, "option '--help' doesn't allow an argument");
-        let bytes = Cmd::new(program).arg(OsStr::from_bytes(b"--\xff")).run();
+        let bytes = command(program).arg(OsStr::from_bytes(b"--\xff")).run();
         usage_error(bytes, program, r"unrecognized option '--\xff'");
     });
 }
@@ -141,14 +151,14 @@ fn its_name_is_its_own_whatever_it_was_called_by() {
 fn stdin_twice_is_a_usage_error() {
     each(|program| {
         if takes_files(program) {
-            usage_error(Cmd::new(program).args(["-", "-"]).run(), program, "-: stdin given twice");
+            usage_error(command(program).args(["-", "-"]).run(), program, "-: stdin given twice");
         }
     });
 }
 
 /// Whether any number of files can stand on its command line.
 fn takes_files(program: &str) -> bool {
-    let help = Cmd::new(program).arg("--help").run().ok();
+    let help = command(program).arg("--help").run().ok();
     help.stdout_str().lines().next().unwrap().ends_with("[--] [<FILE...>]")
 }
 
@@ -174,7 +184,7 @@ fn every_filter_takes_files_or_a_list_of_them() {
 fn the_word_help_is_an_operand() {
     let dir = Dir::new("help");
     each(|program| {
-        let output = Cmd::new(program).arg("help").dir(&dir).run();
+        let output = command(program).arg("help").dir(&dir).run();
         if takes_files(program) {
             output.status(2).stderr(&format!("{program}: help: No such file or directory\n"));
         }
@@ -186,7 +196,7 @@ fn a_file_that_is_missing_or_a_directory_is_named_and_the_next_one_is_tried() {
     let dir = Dir::new("missing");
     each(|program| {
         if takes_files(program) && !FOLDERS.contains(&program) {
-            let output = Cmd::new(program).args(["gone", ".", "-x/gone too"].map(|f| format!("./{f}")));
+            let output = command(program).args(["gone", ".", "-x/gone too"].map(|f| format!("./{f}")));
             let output = output.dir(&dir).run().status(2);
             let lines: Vec<_> = output.stderr.lines().collect();
             assert_eq!(lines.len(), 3, "{output:?}");
@@ -202,9 +212,9 @@ fn a_name_with_controls_or_bytes_is_one_escaped_line() {
     let dir = Dir::new("controls");
     each(|program| {
         if takes_files(program) {
-            let output = Cmd::new(program).arg(OsStr::from_bytes(b"a\nb\x1b[2J")).dir(&dir).run().status(2);
+            let output = command(program).arg(OsStr::from_bytes(b"a\nb\x1b[2J")).dir(&dir).run().status(2);
             output.stderr(&format!("{program}: a\\nb\\x1b[2J: No such file or directory\n"));
-            let output = Cmd::new(program).arg(OsStr::from_bytes(b"\xff\xfe")).dir(&dir).run().status(2);
+            let output = command(program).arg(OsStr::from_bytes(b"\xff\xfe")).dir(&dir).run().status(2);
             output.stderr(&format!("{program}: \\xff\\xfe: No such file or directory\n"));
         }
     });
@@ -223,7 +233,7 @@ fn an_empty_name_is_named() {
         "cursor-dump",
     ] {
         let expected = format!("{program}: '': No such file or directory\n");
-        Cmd::new(program).arg("").run().status(2).stderr(&expected);
+        command(program).arg("").run().status(2).stderr(&expected);
     }
     Cmd::new("curt-pack")
         .args(["-o", ""])
@@ -249,11 +259,11 @@ fn a_file_may_have_any_name() {
     each(|program| {
         if takes_files(program) {
             let plain = dir.write("plain", "");
-            let expected = Cmd::new(program).arg("plain").dir(&dir).run();
+            let expected = command(program).arg("plain").dir(&dir).run();
             for name in [&b"\xff"[..], b"new\nline", b"-q", b"--help", "\u{202e}".as_bytes(), b" "] {
                 let file = dir.join(OsStr::from_bytes(name));
                 fs::copy(&plain, &file).unwrap();
-                let output = Cmd::new(program).arg("--").arg(OsStr::from_bytes(name)).dir(&dir).run();
+                let output = command(program).arg("--").arg(OsStr::from_bytes(name)).dir(&dir).run();
                 assert_eq!(output.status, expected.status, "{output:?}");
                 assert!(!output.stderr.contains("No such file"), "{output:?}");
                 fs::remove_file(file).unwrap();
@@ -267,7 +277,7 @@ fn operands_and_a_list_exclude_each_other() {
     let dir = Dir::new("both");
     each(|program| {
         if takes_files(program) && offers(program, "--files0-from") {
-            let output = Cmd::new(program).args(["--files0-from=list", "file"]).dir(&dir).run();
+            let output = command(program).args(["--files0-from=list", "file"]).dir(&dir).run();
             usage_error(output, program, "file: file operands cannot be combined with --files0-from");
         }
     });
@@ -279,14 +289,14 @@ fn a_list_of_names_is_read_to_its_end_whatever_it_holds() {
     let names = b"gone\0\0new\nline\0\xff\0-\0last";
     each(|program| {
         if takes_files(program) && offers(program, "--files0-from") {
-            let output = Cmd::new(program).arg("--files0-from=-").stdin(names).dir(&dir).run().status(2);
+            let output = command(program).arg("--files0-from=-").stdin(names).dir(&dir).run().status(2);
             let missing = "No such file or directory";
             output.stderr(&format!(
                 "{program}: gone: {missing}\n{program}: -:2: zero-length file name\n\
                  {program}: new\\nline: {missing}\n{program}: \\xff: {missing}\n\
                  {program}: -:5: '-' in a list that is read from stdin\n{program}: last: {missing}\n"
             ));
-            let output = Cmd::new(program).args(["--files0-from", "gone"]).dir(&dir).run().status(2);
+            let output = command(program).args(["--files0-from", "gone"]).dir(&dir).run().status(2);
             output.stderr(&format!("{program}: gone: {missing}\n"));
         }
     });
@@ -296,7 +306,7 @@ fn a_list_of_names_is_read_to_its_end_whatever_it_holds() {
 fn a_size_that_is_none_is_a_usage_error() {
     each(|program| {
         if offers(program, "--max-bytes") {
-            let output = Cmd::new(program).arg("--max-bytes=many").run();
+            let output = command(program).arg("--max-bytes=many").run();
             let reason =
                 "invalid argument 'many' for '--max-bytes': not a number of bytes such as 4096, 64K or 2G";
             usage_error(output, program, reason);
@@ -310,15 +320,15 @@ fn stdin_a_dash_an_operand_and_a_list_are_one_input() {
     dir.write("empty", "");
     each(|program| {
         if takes_files(program) {
-            let stdin = Cmd::new(program).stdin("").dir(&dir).run();
-            let dash = Cmd::new(program).arg("-").stdin("").dir(&dir).run();
+            let stdin = command(program).stdin("").dir(&dir).run();
+            let dash = command(program).arg("-").stdin("").dir(&dir).run();
             assert_eq!(
                 (stdin.status, &stdin.stdout, &stdin.stderr),
                 (dash.status, &dash.stdout, &dash.stderr)
             );
             if offers(program, "--files0-from") {
-                let file = Cmd::new(program).arg("empty").dir(&dir).run();
-                let list = Cmd::new(program).arg("--files0-from=-").stdin("empty\0").dir(&dir).run();
+                let file = command(program).arg("empty").dir(&dir).run();
+                let list = command(program).arg("--files0-from=-").stdin("empty\0").dir(&dir).run();
                 assert_eq!((file.status, file.stdout, file.stderr), (list.status, list.stdout, list.stderr));
             }
         }
@@ -343,8 +353,10 @@ fn a_terminal_that_reorders_text_sees_escapes() {
     each(|program| {
         if takes_files(program) {
             // Byte for byte: script(1) gives its command to $SHELL, which may know no $'...'.
-            let output =
-                sh(&dir, &format!("script -qec '{program} ./\u{202e}\u{200b}x' /dev/null </dev/null"));
+            let output = sh(
+                &dir,
+                &format!("script -qec '{} ./\u{202e}\u{200b}x' /dev/null </dev/null", line(program)),
+            );
             let expected = format!("{program}: ./\\u{{202e}}\\u{{200b}}x: No such file or directory\r\n");
             let output = output.status(2);
             assert!(output.stdout_str().starts_with(&expected), "{output:?}");
@@ -359,7 +371,8 @@ fn parallel_programs_tear_no_line_on_one_pipe() {
     expected.sort();
     each(|program| {
         if takes_files(program) {
-            let script = format!("seq -f ./%g 0 1999 | xargs -P4 -n40 {program} 2>&1 >/dev/null | cat");
+            let script =
+                format!("seq -f ./%g 0 1999 | xargs -P4 -n40 {} 2>&1 >/dev/null | cat", line(program));
             let output = sh(&dir, &script).status(123);
             let prefix = format!("{program}: ");
             let mut lines: Vec<_> =
@@ -367,7 +380,7 @@ fn parallel_programs_tear_no_line_on_one_pipe() {
             lines.sort_unstable();
             assert!(lines == expected, "{program}");
         }
-        let help = Cmd::new(program).arg("--help").run().ok().stdout;
+        let help = command(program).arg("--help").run().ok().stdout;
         let output = sh(&dir, &format!("seq 40 | xargs -P4 -n1 {program} --help | cat")).ok();
         assert!(output.stdout == help.repeat(40), "{program}");
     });

@@ -357,6 +357,7 @@ const FILES: &[&str] = &[
     "stream/bundle.rs",
     "hermes/store/",
     "lake/spool.rs",
+    "edge/machine.rs",
 ];
 
 const OWNERS: &[Owner] = &[

@@ -33,6 +33,7 @@ mod help;
 mod hermes_dump;
 #[cfg(feature = "sqlite")]
 mod hermes_real;
+mod lake_pack;
 mod manual;
 #[cfg(feature = "sqlite")]
 mod mapping;

@@ -2,6 +2,7 @@
 //! closed pipe. Used by `src/bin` alone; nothing here knows what a conversation is.
 
 pub mod argv;
+pub mod machine;
 pub mod progress;
 pub mod report;
 pub mod shell;

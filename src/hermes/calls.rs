@@ -35,14 +35,54 @@ pub struct CallId {
     names: Vec<Vec<u8>>,
 }
 
+impl CallId {
+    /// What a call is known by; it answers to `number`, not to its id.
+    pub fn numbered(item: Raw<'_>, number: usize) -> CallId {
+        CallId { emitted: Some(number.to_string().into_bytes()), ..CallId::of(item) }
+    }
+
+    fn of(item: Raw<'_>) -> CallId {
+        let named = |name| item.get(name).filter(|id| !id.is_null()).map(plain).filter(|id| !id.is_empty());
+        let (id, call_id) = (named("id"), named("call_id"));
+        let emitted = id.as_ref().or(call_id.as_ref()).map(|id| id.to_vec());
+        let names = [id, call_id].into_iter().flatten();
+        let names = names.flat_map(|id| [before_bar(&id).to_vec(), id.into_owned()]);
+        CallId { emitted, names: names.filter(|name| !name.is_empty()).collect() }
+    }
+}
+
 /// Read a `tool_calls` cell as it stands in a session row.
 pub fn calls(cell: Raw<'_>) -> Calls {
     let mut calls = Calls::default();
+    let mut out = Vec::new();
+    let mut writer = Writer::new(&mut out, Layout::Line);
+    writer.open(b'[');
+    let shape = visit(cell, &mut |item| calls.add(item, &mut writer));
+    writer.close(b']');
+    calls.malformed |= matches!(shape, Shape::Malformed | Shape::Unreadable);
+    calls.unreadable = shape == Shape::Unreadable;
+    calls.json = out;
+    calls
+}
+
+/// What a `tool_calls` cell was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shape {
+    /// Calls, or none.
+    Calls,
+    /// Something else, or more than calls.
+    Malformed,
+    /// No JSON at all.
+    Unreadable,
+}
+
+/// Go through the calls of a cell, each an object as the store has it.
+pub fn visit(cell: Raw<'_>, each: &mut dyn FnMut(Raw<'_>)) -> Shape {
     // Releases up to 0.19 encode a list twice when it came to them as a string.
     let decoded = cell.text();
     let value = match &decoded {
         None => Ok(cell),
-        Some(text) if is_blank(text) => return calls,
+        Some(text) if is_blank(text) => return Shape::Calls,
         Some(text) => Raw::parse_python(text),
     };
     let inner = value.ok().and_then(Raw::text);
@@ -50,22 +90,21 @@ pub fn calls(cell: Raw<'_>) -> Calls {
         None => value,
         Some(text) => Raw::parse_python(text),
     };
-    let mut out = Vec::new();
-    let mut writer = Writer::new(&mut out, Layout::Line);
-    writer.open(b'[');
     match value {
-        Ok(list) if list.kind() == Kind::Array => list.items().for_each(|item| calls.add(item, &mut writer)),
-        Ok(one) if one.kind() == Kind::Object && !is_bytes(one) => calls.add(one, &mut writer),
-        Ok(value) if value.is_null() => {}
-        Ok(value) => {
-            calls.malformed = true;
-            calls.unreadable = is_bytes(value);
+        Ok(list) if list.kind() == Kind::Array => {
+            let is_call = |item: &Raw<'_>| item.kind() == Kind::Object;
+            list.items().filter(is_call).for_each(each);
+            if list.items().all(|item| is_call(&item)) { Shape::Calls } else { Shape::Malformed }
         }
-        Err(_) => (calls.malformed, calls.unreadable) = (true, true),
+        Ok(one) if one.kind() == Kind::Object && !is_bytes(one) => {
+            each(one);
+            Shape::Calls
+        }
+        Ok(value) if value.is_null() => Shape::Calls,
+        Ok(value) if is_bytes(value) => Shape::Unreadable,
+        Ok(_) => Shape::Malformed,
+        Err(_) => Shape::Unreadable,
     }
-    writer.close(b']');
-    calls.json = out;
-    calls
 }
 
 impl Calls {
@@ -76,18 +115,12 @@ impl Calls {
     }
 
     fn add(&mut self, item: Raw<'_>, out: &mut Writer<'_>) {
-        if item.kind() != Kind::Object {
-            self.malformed = true;
-            return;
-        }
         let function = item.get("function").filter(|f| f.kind() == Kind::Object);
         let of_function = |name: &str| function.and_then(|f| f.get(name)).or_else(|| item.get(name));
-        let named = |name| item.get(name).filter(|id| !id.is_null()).map(plain).filter(|id| !id.is_empty());
-        let (id, call_id) = (named("id"), named("call_id"));
-        let emitted = id.as_ref().or(call_id.as_ref()).map(|id| id.to_vec());
+        let known = CallId::of(item);
 
         out.open(b'{');
-        if let Some(id) = &emitted {
+        if let Some(id) = &known.emitted {
             out.key("id");
             out.string(id);
         }
@@ -101,10 +134,7 @@ impl Calls {
         }
         out.close(b'}');
 
-        let names = [id, call_id].into_iter().flatten();
-        let names = names.flat_map(|id| [before_bar(&id).to_vec(), id.into_owned()]);
-        let names = names.filter(|name| !name.is_empty()).collect();
-        self.ids.push(CallId { emitted, names });
+        self.ids.push(known);
         self.drop_plumbing(item, &["id", "name", "arguments", "function"]);
         if let Some(function) = function {
             self.drop_plumbing(function, &["name", "arguments"]);

@@ -15,7 +15,7 @@ pub struct Session<'a> {
 }
 
 /// The columns of a session that have a reader.
-const COLUMNS: [&str; 20] = [
+const COLUMNS: [&str; 22] = [
     "id",
     "title",
     "model",
@@ -30,9 +30,11 @@ const COLUMNS: [&str; 20] = [
     "cache_write_tokens",
     "reasoning_tokens",
     "estimated_cost_usd",
+    "actual_cost_usd",
     "cost_status",
     "cost_source",
     "usage",
+    "store_newest",
     "withheld",
     "malformed",
     "messages",
@@ -107,6 +109,7 @@ impl Digest {
 /// One message row. A column that the store lacks, or that is NULL, is `None`.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Row<'a> {
+    id: Option<Raw<'a>>,
     pub(super) role: Option<Raw<'a>>,
     pub(super) content: Option<Raw<'a>>,
     pub(super) tool_calls: Option<Raw<'a>>,
@@ -131,6 +134,7 @@ impl<'a> Row<'a> {
         let mut row = Row::default();
         for (key, value) in message.members() {
             let place = match &*key.text().unwrap_or_default() {
+                b"id" => &mut row.id,
                 b"role" => &mut row.role,
                 b"content" => &mut row.content,
                 b"tool_calls" => &mut row.tool_calls,
@@ -153,6 +157,11 @@ impl<'a> Row<'a> {
             *place = Some(value).filter(|value| !value.is_null());
         }
         row
+    }
+
+    /// `messages.id`.
+    pub fn id(&self) -> Option<Cell<'a>> {
+        self.id.and_then(Cell::of)
     }
 
     /// Who speaks.

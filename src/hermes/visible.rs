@@ -190,14 +190,20 @@ impl Row<'_> {
         }
     }
 
-    fn is_hidden(&self) -> bool {
+    /// Whether no person is shown it.
+    pub fn is_hidden(&self) -> bool {
         self.display_kind.is_some_and(|kind| kind.is("hidden"))
             || self.compressed_summary.and_then(Raw::number) == Some(1.0)
             || self.model_only.is_some_and(|flag| flag.bytes() == b"true")
     }
 
+    /// Whether it was compacted away.
+    pub fn is_compacted(&self) -> bool {
+        self.compacted.and_then(Raw::number).is_some_and(|flag| flag != 0.0)
+    }
+
     /// The text that compaction leaves for what it took away. Releases before 26 have no flag.
-    fn is_summary(&self) -> bool {
+    pub fn is_summary(&self) -> bool {
         let opens_like_one = |text: Raw<'_>| {
             let text = text.quoted().unwrap_or_default();
             text.starts_with(b"[CONTEXT COMPACTION") || text.starts_with(b"[CONTEXT SUMMARY]:")

@@ -10,3 +10,4 @@ pub mod hermes_to_curt;
 mod images;
 mod output;
 pub mod pack;
+pub mod rows_to_events;
