@@ -5,7 +5,7 @@ _lake_pack() {
     case ${COMP_WORDS[COMP_CWORD - 1]} in
     --fleet | --agent | --host-id | --runtime | --ended-before | --max-bytes) compopt +o bashdefault +o default 2>/dev/null ;;
     *) case ${COMP_WORDS[COMP_CWORD]} in
-        -*) COMPREPLY=($(compgen -W '--fleet --agent --host-id --runtime --ended-before --shown --max-bytes --files0-from -q --quiet -v --verbose -h --help -V --version' -- "${COMP_WORDS[COMP_CWORD]}")) ;;
+        -*) COMPREPLY=($(compgen -W '--fleet --agent --host-id --runtime --ended-before --claims --shown --max-bytes --files0-from -q --quiet -v --verbose -h --help -V --version' -- "${COMP_WORDS[COMP_CWORD]}")) ;;
         esac ;;
     esac
 }

@@ -363,6 +363,54 @@ fn claude_code_has_calls_with_results_errors_and_markers() {
     );
 }
 
+#[test]
+fn what_a_project_tells_its_agents_is_a_claim_once() {
+    let dir = Dir::new("claims");
+    dir.write("p/CLAUDE.md", "Use tabs.\n");
+    dir.write("p/AGENTS.md", " \n");
+    dir.write("p/.cursor/rules/deep/b.mdc", "No \u{e9}.");
+    dir.write("p/src/CLAUDE.md", "not of the project");
+    dir.write("q/AGENTS.md", "Use tabs.\n");
+    dir.write("empty/x", "");
+    let claims =
+        || pack().args(["-v", "--claims=p", "--claims=q", "--claims=empty"]).dir(&dir).run().status(0);
+    let run = claims();
+    assert_eq!(run.stderr, "lake-pack: 0 sessions, 0 events, 2 claims, 2 files that claim nothing new\n");
+    let filter = "[.event_type, .role, .runtime, .session_id, .content, .injected_context[0].source, .injected_context[0].observed_by, (.injected_context[0].claim_id == .message_id and .message_id == .content_hash)] | join(\"|\")";
+    let jq = Cmd::any("jq").args(["-r", filter]).stdin(&run.stdout).run().ok();
+    assert_eq!(
+        jq.stdout_str(),
+        "prompt|user|other|claims|Use tabs.\n|CLAUDE.md|human|true\nprompt|user|other|claims|No \u{e9}.|.cursor/rules/deep/b.mdc|human|true\n"
+    );
+    let keys = |run: &Output2| {
+        let jq = Cmd::any("jq").args(["-c", "del(.event_id)"]).stdin(&run.stdout).run().ok();
+        jq.stdout_str().to_owned()
+    };
+    assert_eq!(keys(&run), keys(&claims()), "no time, no folder, no machine in it");
+    pack().arg("--claims=gone").dir(&dir).run().status(2).stderr("lake-pack: gone: no folder of a project\n");
+    pack().args(["--max-bytes=3", "--claims=q"]).dir(&dir).run().status(1).stdout("");
+}
+
+/// A second implementation, which reads the stores itself, has the same events.
+#[cfg(feature = "sqlite")]
+#[test]
+fn the_oracle_has_the_same_events() {
+    for store in ["hermes-0.13.db", "hermes-0.16.db", "hermes-v22.db", "hermes-v31.db"] {
+        let dir = Dir::new("lake-oracle");
+        dir.copy(format!("hermes/{store}"));
+        let oracle = format!("python3 -B '{}'", data("../oracle/rows_to_events.py").display());
+        let script = format!(
+            "set -e
+             hermes-dump {store} | lake-pack -q --fleet=f --agent=a --host-id=h >got
+             {oracle} {store} >want
+             {oracle} --same want got
+             sed 's/\"user\"/\"assistant\"/' got >other
+             ! {oracle} --same want other 2>/dev/null"
+        );
+        sh(&dir, &script).ok();
+    }
+}
+
 /// How many of each kind, by SQL and by the events; every row of a real store is an event.
 #[cfg(feature = "sqlite")]
 #[test]

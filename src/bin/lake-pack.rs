@@ -6,11 +6,15 @@ use curt_tools::edge::machine;
 use curt_tools::edge::report::Summary;
 use curt_tools::edge::shell::{self, Buffer, Shell, Stop};
 use curt_tools::lake::event::{Mint, hash};
+use curt_tools::mapping::rows_to_events::claims::{FILES, RULES};
 use curt_tools::mapping::rows_to_events::{Counts, Packer, Runtime};
 use curt_tools::stream::ndjson::{Line, Lines};
-use curt_tools::stream::operands::inputs;
+use curt_tools::stream::operands::{Input, Named, inputs};
+use curt_tools::stream::tree;
 use curt_tools::time::parse_since;
-use std::io::Write;
+use std::collections::HashSet;
+use std::io::{ErrorKind, Read, Write};
+use std::path::Path;
 use std::process::ExitCode;
 use std::time::UNIX_EPOCH;
 
@@ -33,6 +37,9 @@ struct Args {
     /// sessions not active since WHEN have ended: 1d, 12h, YYYY-MM-DD or an RFC 3339 time
     #[argh(option, arg_name = "WHEN")]
     ended_before: Option<Word>,
+    /// also what the project in DIR tells its agents: CLAUDE.md, AGENTS.md, .cursor/rules (repeatable)
+    #[argh(option, arg_name = "DIR")]
+    claims: Vec<Operand>,
     /// leave out rewound, hidden and repeated rows of Hermes
     #[argh(switch)]
     shown: bool,
@@ -80,8 +87,19 @@ fn run(args: Args, shell: &mut Shell) -> Result<(), Stop> {
         runtime: args.runtime.map(|of| of.0),
         ended_before: args.ended_before.as_ref().map(before).transpose()?,
         counts: Counts::default(),
+        claimed: HashSet::new(),
     };
     let mut events = Vec::new();
+    for project in &args.claims {
+        claims(&project.0, &mut packer, args.max_bytes.0, &mut events, shell);
+        shell.out.write_all(&events)?;
+        events.clear();
+    }
+    let only_claims = !args.claims.is_empty() && args.files.is_empty() && args.files0_from.is_none();
+    if only_claims {
+        Summary { quiet: args.quiet, verbose: args.verbose }.tell(shell, &packer.counts.to_string());
+        return Ok(());
+    }
     for input in inputs(args.files, args.files0_from).map_err(Stop::usage)? {
         let (file, input) = match input.map(|input| (input.open(), input)) {
             Ok((Ok(file), input)) => (file, input),
@@ -117,4 +135,32 @@ fn run(args: Args, shell: &mut Shell) -> Result<(), Stop> {
     }
     Summary { quiet: args.quiet, verbose: args.verbose }.tell(shell, &packer.counts.to_string());
     Ok(())
+}
+
+/// What a project tells its agents. It may have none of the files, but must be a folder.
+fn claims(project: &Path, packer: &mut Packer, max_bytes: u64, events: &mut Vec<u8>, shell: &mut Shell) {
+    if !project.is_dir() {
+        return shell.trouble(&Named(project), &"no folder of a project");
+    }
+    let rules =
+        tree::folder(&project.join(RULES), |_| true, |path, error| shell.trouble(&Named(path), &error));
+    let rules = rules.unwrap_or_default();
+    for path in FILES.map(|name| project.join(name)).into_iter().chain(rules) {
+        let limit = if max_bytes == 0 { u64::MAX } else { max_bytes };
+        let mut text = Vec::new();
+        let read = Input::File(path.clone())
+            .open()
+            .and_then(|file| file.take(limit.saturating_add(1)).read_to_end(&mut text));
+        match read {
+            Ok(bytes) if bytes as u64 > limit => {
+                shell.fault(&Named(&path), &format!("larger than {limit} bytes"));
+            }
+            Ok(_) => {
+                let name = path.strip_prefix(project).unwrap_or(&path).to_string_lossy();
+                packer.claim(&name, &text, events);
+            }
+            Err(error) if error.kind() == ErrorKind::NotFound => {}
+            Err(error) => shell.trouble(&Named(&path), &error),
+        }
+    }
 }

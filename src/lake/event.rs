@@ -534,6 +534,26 @@ mod tests {
         }
     }
 
+    proptest::proptest! {
+        #[test]
+        fn any_event_reads_back(texts in proptest::collection::vec(".{0,8}", 6), cost in -1e18..1e18_f64, n in 0..i64::MAX) {
+            let mut at = texts.iter().map(|text| Cow::Borrowed(text.as_str())).cycle();
+            let mut next = || at.next().unwrap();
+            let source = Source { fleet_id: next(), agent_id: next(), runtime: next(), host_id: next(), runtime_version: None };
+            let tool = Tool { name: next(), input: Some(next()), result: None, exit_code: Some(-n), duration_ms: Some(n), paths: vec![next()] };
+            let event = Event {
+                content: Some(next()),
+                tool: Some(tool),
+                usage: Some(Usage { model: Some(next()), tokens: [n, 0, 1, n], cost_usd: Some(cost) }),
+                redaction: Some(Redaction { status: Status::Quarantined, rules_fired: vec![next()] }),
+                ..Event::new(source, Type::ToolCall, next())
+            };
+            let line = written(&event);
+            proptest::prop_assert_eq!(line.matches('\n').count(), 1);
+            proptest::prop_assert_eq!(read(&line), event);
+        }
+    }
+
     #[test]
     fn a_lone_surrogate_does_not_travel() {
         let line = FULL.replace("one\\ntwo", "a\\ud83d");

@@ -1,15 +1,18 @@
 //! Session rows to events of the lake: what every runtime has in common. The tables are in
 //! [`hermes`], [`claude_code`] and [`cursor`].
 
+pub mod claims;
 mod claude_code;
 mod cursor;
 mod hermes;
 
 use crate::hermes::session::Session;
 use crate::json::raw::Raw;
+use crate::json::write::{Layout, Writer};
 use crate::lake::event::{Event, Mint, Source, Tool, Type, utf8};
 use crate::time::iso_millis;
 use std::borrow::Cow;
+use std::collections::HashSet;
 use std::fmt;
 
 /// What the person said of the rows, and what happened so far.
@@ -30,6 +33,8 @@ pub struct Packer {
     pub ended_before: Option<f64>,
     /// What happened.
     pub counts: Counts,
+    /// The claims there are, by their hashes.
+    pub claimed: HashSet<String>,
 }
 
 /// The runtimes that have a table.
@@ -85,6 +90,10 @@ pub struct Counts {
     pub left_out: u64,
     /// Calls of sessions that go on, whose result may still come.
     pub waiting: u64,
+    /// Claims.
+    pub claims: u64,
+    /// Files that claim nothing, or what another one claims.
+    pub repeated: u64,
     /// Rows that could not be read.
     pub failed: u64,
 }
@@ -98,6 +107,8 @@ impl fmt::Display for Counts {
             (self.unmapped, "messages of unmapped roles"),
             (self.left_out, "messages left out"),
             (self.waiting, "calls waiting for a result"),
+            (self.claims, "claims"),
+            (self.repeated, "files that claim nothing new"),
             (self.failed, "failed"),
         ];
         rest.into_iter().filter(|(n, _)| *n > 0).try_for_each(|(n, what)| write!(f, ", {n} {what}"))
@@ -105,6 +116,16 @@ impl fmt::Display for Counts {
 }
 
 impl Packer {
+    fn source(&self, runtime: &'static str) -> Source<'_> {
+        Source {
+            fleet_id: Cow::Borrowed(&self.fleet_id),
+            agent_id: Cow::Borrowed(&self.agent_id),
+            runtime: Cow::Borrowed(runtime),
+            runtime_version: None,
+            host_id: Cow::Borrowed(&self.host_id),
+        }
+    }
+
     /// Append the events of one row, whole or not at all. The error says what is wrong with it.
     pub fn row(&mut self, row: &[u8], out: &mut Vec<u8>) -> Result<(), String> {
         self.events(row, out).inspect_err(|_| self.counts.failed += 1)
@@ -116,8 +137,8 @@ impl Packer {
         if self.runtime.is_some_and(|wanted| wanted != runtime) {
             return Ok(());
         }
-        let id = row.get("id").and_then(Raw::text).map(utf8).filter(|id| !id.is_empty());
-        let session_id = id.ok_or("not a session row: no id")?;
+        let session_id =
+            row.get("id").filter(|id| !id.is_null()).map(plain).ok_or("not a session row: no id")?;
         let source = Source {
             fleet_id: Cow::Borrowed(&self.fleet_id),
             agent_id: Cow::Borrowed(&self.agent_id),
@@ -176,6 +197,16 @@ struct Asked<'a> {
     tool: Tool<'a>,
     /// The message that asked.
     by: Option<Cow<'a, str>>,
+}
+
+/// A string as it is; anything else as JSON on one line.
+fn plain(value: Raw<'_>) -> Cow<'_, str> {
+    if let Some(text) = value.text() {
+        return utf8(text);
+    }
+    let mut json = Vec::new();
+    Writer::new(&mut json, Layout::Line).raw(value);
+    utf8(Cow::Owned(json))
 }
 
 /// A call with its input, and the file that it names.

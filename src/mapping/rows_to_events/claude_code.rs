@@ -15,10 +15,9 @@
 //! Order is that of the file. Sidechains, meta records and summaries are left out and counted; what the
 //! person went back from stays.
 
-use super::{Asked, Emitter, call};
+use super::{Asked, Emitter, call, plain};
 use crate::cc::line::{Record, name};
 use crate::json::raw::{Kind, Raw};
-use crate::json::write::{Layout, Writer};
 use crate::lake::event::{Type, Usage, utf8};
 use crate::time::{in_window, parse_rfc3339};
 use std::borrow::Cow;
@@ -234,16 +233,6 @@ fn texts(content: Raw<'_>) -> Cow<'_, str> {
 
 fn is_text(block: Raw<'_>) -> bool {
     block.get("type").is_some_and(|kind| kind.is("text"))
-}
-
-/// A string as it is; anything else as JSON on one line.
-fn plain(input: Raw<'_>) -> Cow<'_, str> {
-    if let Some(text) = input.text() {
-        return utf8(text);
-    }
-    let mut json = Vec::new();
-    Writer::new(&mut json, Layout::Line).raw(input);
-    utf8(Cow::Owned(json))
 }
 
 fn is_true(flag: Raw<'_>) -> bool {

@@ -13,13 +13,12 @@
 //!
 //! Events stand in the order of `messages.id`; times are the rows' own.
 
-use super::{Asked, Emitter, call};
+use super::{Asked, Emitter, call, plain};
 use crate::hermes::calls::{Answers, CallId, Pairing, visit};
 use crate::hermes::content::{Manner, content};
 use crate::hermes::session::{Cell, Row, Session};
 use crate::hermes::visible::{Fate, fates};
 use crate::json::raw::Raw;
-use crate::json::write::{Layout, Writer};
 use crate::lake::event::{COUNTERS, Tool, Type, Usage, utf8};
 use crate::time::in_window;
 use std::borrow::Cow;
@@ -151,7 +150,7 @@ fn message<'p>(
     let Some(role) = role else {
         let known = answers.and_then(|number| calls.pending.remove(&number));
         let Asked { mut tool, by } = known.unwrap_or_default();
-        if let Some(name) = row.tool_name().map(plain).filter(|name| !name.is_empty()) {
+        if let Some(name) = row.tool_name().map(word).filter(|name| !name.is_empty()) {
             tool.name = name;
         }
         if tool.name.is_empty() {
@@ -217,26 +216,19 @@ fn tool(item: Raw<'_>) -> Tool<'static> {
     let function = item.get("function");
     let of_function = |name| function.and_then(|f| f.get(name));
     let name = item.get("name").or_else(|| item.get("tool_name")).or_else(|| of_function("name"));
-    let name = name.and_then(Raw::text).map(utf8).unwrap_or_default().into_owned();
+    let name = name.filter(|name| !name.is_null()).map(plain).unwrap_or_default().into_owned();
     let input = of_function("arguments")
         .or_else(|| ["arguments", "input", "args"].into_iter().find_map(|key| item.get(key)))
         .filter(|input| !input.is_null());
-    let input = input.map(|input| match input.text() {
-        Some(text) => utf8(text).into_owned(),
-        None => {
-            let mut json = Vec::new();
-            Writer::new(&mut json, Layout::Line).raw(input);
-            utf8(json.into()).into_owned()
-        }
-    });
+    let input = input.map(|input| plain(input).into_owned());
     call(Cow::Owned(name), input.map(Cow::Owned))
 }
 
 fn id<'a>(row: &Row<'a>) -> Option<Cow<'a, str>> {
-    row.id().map(plain)
+    row.id().map(word)
 }
 
-fn plain(cell: Cell<'_>) -> Cow<'_, str> {
+fn word(cell: Cell<'_>) -> Cow<'_, str> {
     utf8(cell.text())
 }
 
@@ -254,7 +246,7 @@ fn usage<'a>(session: &Session<'a>) -> Option<Usage<'a>> {
     if models.is_empty() {
         let tokens = COUNTERS.map(|name| own(name).map_or(0, count));
         let known = of_session.is_some() || tokens.iter().any(|n| *n > 0);
-        let model = session.cell("model").map(plain).filter(|model| !model.is_empty());
+        let model = session.cell("model").map(word).filter(|model| !model.is_empty());
         return known.then_some(Usage { model, tokens, cost_usd: of_session });
     }
     let sum =
