@@ -20,7 +20,7 @@
 //! | 1 | [`edge`] | command line, messages, exit status: used by `src/bin` alone |
 //!
 //! Floors 1 to 3 name no environment, clock, terminal or process; only `hermes::store`,
-//! `stream::{place, operands, tree, spill, bundle}` touch files. `json` is the only owner of
+//! `stream::{place, operands, tree, spill, bundle}` and `lake::spool` touch files. `json` is the only owner of
 //! JSON text, and the only one that names serde_json and simd-json; `hermes::store` the only one that
 //! names rusqlite.
 

@@ -34,6 +34,8 @@ mod hermes_dump;
 #[cfg(feature = "sqlite")]
 mod hermes_real;
 mod lake_pack;
+mod lake_scrub;
+mod lake_spool;
 mod manual;
 #[cfg(feature = "sqlite")]
 mod mapping;

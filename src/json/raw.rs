@@ -199,6 +199,26 @@ impl<'a> Raw<'a> {
         })
     }
 
+    /// The text with other strings in it, keys too: `change` sees each one decoded. `None` when it changes none;
+    /// all else is copied.
+    pub fn with_strings(self, mut change: impl FnMut(&[u8]) -> Option<Vec<u8>>) -> Option<Vec<u8>> {
+        let (mut out, mut changed, mut rest) = (Vec::new(), false, self.0);
+        while let Some((before, from)) = memchr::memchr(b'"', rest).and_then(|at| rest.split_at_checked(at)) {
+            let (token, after) = from.split_at_checked(string_end(from))?;
+            out.extend_from_slice(before);
+            match Raw(token).text().and_then(|text| change(&text)) {
+                Some(text) => {
+                    changed = true;
+                    super::write::escape_into(&mut out, &text);
+                }
+                None => out.extend_from_slice(token),
+            }
+            rest = after;
+        }
+        out.extend_from_slice(rest);
+        changed.then_some(out)
+    }
+
     /// Whether this is the string `wanted`, however it is escaped.
     pub fn is(self, wanted: &str) -> bool {
         self.quoted().is_some_and(|inner| inner == wanted.as_bytes())
