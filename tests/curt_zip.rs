@@ -34,7 +34,7 @@ fn zip(dir: &Dir, args: &str) -> Output2 {
 #[test]
 fn entries_are_named_by_the_convention_and_hold_the_bytes_of_the_files() {
     let dir = Dir::new("zip");
-    let files = [body("a_1"), body("b_1").replace(',', ",\n "), format!("\u{feff}{}", body("x_../é"))];
+    let files = [body("a_1"), body("b_1").replace(',', ",\n "), format!("\u{feff}{}", body("x_../\\\\é"))];
     for (n, file) in files.iter().enumerate() {
         dir.write(format!("{n}.curt"), file);
     }
@@ -42,15 +42,15 @@ fn entries_are_named_by_the_convention_and_hold_the_bytes_of_the_files() {
     let stem = "2025-10-09 fixture-conversation";
     // 1980 is where the time of a zip begins.
     let line = |name: &str| format!("100600 1980-01-01 00:00:00 {stem} {name}.curt");
-    assert_eq!(unzip(&dir, "out.zip"), ["1", "1-2", "..-é"].map(line));
-    for (name, file) in ["1", "1-2", "..-é"].iter().zip(&files) {
+    assert_eq!(unzip(&dir, "out.zip"), ["1", "1-2", "..--é"].map(line));
+    for (name, file) in ["1", "1-2", "..--é"].iter().zip(&files) {
         let unpacked = dir.read(format!("unzipped/{stem} {name}.curt"));
         assert_eq!(String::from_utf8(unpacked).unwrap(), file.trim_start_matches('\u{feff}'));
     }
     let mode = fs::metadata(dir.join("out.zip")).unwrap().permissions().mode();
     assert_eq!(mode & 0o7777, 0o600);
     sh(&dir, "curt-cat *.curt > a && curt-cat out.zip | cmp - a").ok();
-    sh(&dir, "curt-name --safe --unique *.curt > a && curt-name --safe --unique out.zip | cmp - a").ok();
+    sh(&dir, "curt-name --safe --unique 0.curt 1.curt > a && curt-name --safe --unique out.zip | head -n 2 | cmp - a").ok();
 }
 
 #[test]

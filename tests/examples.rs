@@ -114,6 +114,21 @@ fn make_converts_each_store_once() {
 }
 
 #[test]
+fn bundles_are_made_by_make_and_taken_apart_again() {
+    let dir = workshop();
+    sh(&dir, "mkdir stores && cp sample/state.db stores/a.db && make -s bundles").ok().stdout("");
+    let list = sh(&dir, "bash bundle.sh out/a.zip sessions").ok();
+    assert_eq!(list.stdout_str().lines().filter(|line| line.contains(" messages: ")).count(), FILES);
+    assert_eq!(files(&dir, "sessions", ".jsonl"), FILES);
+    // A bad entry is named, and the rest arrives.
+    dir.write("bad.curt", "{}");
+    sh(&dir, "python3 -c 'import zipfile; zipfile.ZipFile(\"out/a.zip\", \"a\").write(\"bad.curt\")'").ok();
+    let output = sh(&dir, "curt-cat out/a.zip | wc -l; bash bundle.sh out/a.zip again").status(1);
+    assert!(output.stdout_str().starts_with(&format!("{FILES}\n")), "{output:?}");
+    assert!(output.stderr.contains("curt-cat: out/a.zip:bad.curt: wrong magic"), "{output:?}");
+}
+
+#[test]
 fn make_leaves_no_target_of_a_step_that_failed() {
     let dir = workshop();
     sh(&dir, "mkdir stores && cp sample/state.db stores/a.db && echo none >stores/b.db").ok();

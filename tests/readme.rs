@@ -1,5 +1,6 @@
 //! What the README and its neighbours promise.
 
+use super::common::{Dir, sh};
 use std::fs;
 use std::path::Path;
 
@@ -25,6 +26,29 @@ fn the_readme_has_two_commands_and_they_are_there() {
         assert!(read(script).starts_with("#!/usr/bin/env bash\n"), "{script}");
         assert!(read(script).contains("\nset -euo pipefail\n"), "{script}");
     }
+}
+
+/// All but cargo's part, in a home of its own.
+#[test]
+fn the_manual_and_the_completions_are_installed_as_the_readme_says() {
+    let readme = read("README.md");
+    let commands: Vec<_> = readme.lines().filter_map(|line| line.strip_prefix("    ")).collect();
+    let at = commands.iter().position(|line| *line == "cargo install --locked --path .").unwrap();
+    let home = Dir::new("install");
+    let rest = commands[at + 1..at + 5].join("\n");
+    let script = format!("set -e; export HOME=$PWD; cd '{}'; {rest}", env!("CARGO_MANIFEST_DIR"));
+    sh(&home, &script).ok();
+    for program in programs() {
+        for file in [
+            format!("man/man1/{program}.1"),
+            format!("bash-completion/completions/{program}.bash"),
+            format!("zsh/site-functions/_{program}"),
+            format!("../../.config/fish/completions/{program}.fish"),
+        ] {
+            assert!(home.join(format!(".local/share/{file}")).is_file(), "{file}");
+        }
+    }
+    assert!(home.join(".local/share/man/man7/curt-tools.7").is_file());
 }
 
 #[test]

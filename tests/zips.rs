@@ -132,6 +132,10 @@ fn a_zip_may_come_through_anything() {
     sh(&ZIPS, "curt-check -v < plain.zip").ok().stdout(at("-"));
     sh(&ZIPS, "cat plain.zip | curt-check -v").ok().stdout(at("-"));
     sh(&ZIPS, "cat cut.zip | curt-check -v").status(1);
+    // What is left of a file when somebody has read before.
+    sh(&ZIPS, "cat one.line plain.zip > behind; (head -c 9 >&2; curt-check -v) < behind")
+        .status(0)
+        .stdout(at("-"));
     let dir = Dir::new("zip-fifo");
     let zip = ZIPS.join("plain.zip");
     let script = format!(

@@ -250,7 +250,7 @@ impl<R: Read> Bodies<R> {
         self
     }
 
-    /// Keep each body, for [`Bodies::read`]. Memory does not follow its size: what is large goes to a
+    /// Keep each body, for [`Bodies::read_again`]. Memory does not follow its size: what is large goes to a
     /// temporary file.
     pub fn spilling(mut self) -> Self {
         self.body.kept = Kept::Spill(Spill::default());

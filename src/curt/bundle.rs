@@ -63,7 +63,10 @@ impl<W: Write> Bundler<W> {
         }
         states.push(digest);
         let is_first = states.len() == 1;
-        let name = self.names.next(&Name::of_header(header));
+        let mut name = Name::of_header(header);
+        // Unpackers take it for a slash.
+        name.suffix = name.suffix.replace('\\', "-");
+        let name = self.names.next(&name);
         // `as` saturates.
         let modified = (header.updated_at / 1000.0) as i64;
         self.zip.add(&name, modified, |to| write(bodies, layout, to))?;

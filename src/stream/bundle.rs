@@ -33,18 +33,18 @@ pub enum Opened {
 /// Those of [`Input::open`], of reading the first bytes and the directory.
 pub fn open(input: &Input) -> io::Result<Opened> {
     let mut file = input.file()?;
-    let can_seek = file.metadata()?.is_file() && file.stream_position()? == 0;
     let mut head = Vec::with_capacity(HEAD);
     (&file).take(HEAD as u64).read_to_end(&mut head)?;
-    match (is_zip(&head), can_seek) {
-        (true, true) => opened(file),
-        (true, false) => {
-            let mut copy = tempfile::tempfile()?;
-            io::copy(&mut head.as_slice().chain(file), &mut copy)?;
-            opened(copy)
-        }
-        (false, _) => Ok(Opened::Stream(Box::new(io::Cursor::new(head).chain(file)))),
+    if !is_zip(&head) {
+        return Ok(Opened::Stream(Box::new(io::Cursor::new(head).chain(file))));
     }
+    // A file of which somebody has read before is what is left of it.
+    if file.metadata()?.is_file() && file.stream_position()? == HEAD as u64 {
+        return opened(file);
+    }
+    let mut copy = tempfile::tempfile()?;
+    io::copy(&mut head.as_slice().chain(file), &mut copy)?;
+    opened(copy)
 }
 
 fn opened(zip: File) -> io::Result<Opened> {
@@ -211,7 +211,7 @@ impl<W: Write> Writer<W> {
         Writer(rawzip::ZipArchiveWriter::new(to))
     }
 
-    /// Add a file that only its owner can read, last changed at `modified`, in seconds since the epoch.
+    /// Add a file that only its owner can read, by a name without slashes, last changed at `modified`, in seconds since the epoch.
     /// `data` writes it.
     ///
     /// # Errors
@@ -270,3 +270,6 @@ fn damaged(error: &rawzip::Error) -> io::Error {
         _ => no("damaged zip: its directory and its entries disagree"),
     }
 }
+
+#[cfg(test)]
+mod tests;

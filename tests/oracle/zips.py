@@ -56,6 +56,9 @@ class Pipe(io.RawIOBase):
         return self.out.write(data)
 
 
+with open(f"{INTO}/one.line", "wb") as line:
+    line.write(b"12345678\n")
+
 GOOD = [("one.curt", BODY), ("two.curt", BODY)]
 
 keep("plain", made(*GOOD))
