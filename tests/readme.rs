@@ -22,7 +22,14 @@ fn the_readme_has_two_commands_and_they_are_there() {
     let blocks = readme.split("\n```sh\n").skip(1).map(|block| block.split("\n```\n").next().unwrap());
     let commands: Vec<_> = blocks.collect();
     assert_eq!(commands, ["bash examples/demo", "bash tests/run"]);
-    for script in ["examples/demo", "tests/run", "tests/hermes/setup", "tests/schema/setup", ".ci/run"] {
+    for script in [
+        "examples/demo",
+        "tests/run",
+        "tests/hermes/setup",
+        "tests/readers/setup",
+        "tests/schema/setup",
+        ".ci/run",
+    ] {
         assert!(read(script).starts_with("#!/usr/bin/env bash\n"), "{script}");
         assert!(read(script).contains("\nset -euo pipefail\n"), "{script}");
     }
