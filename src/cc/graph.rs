@@ -173,7 +173,7 @@ impl Graph {
         }
         let place = Place::of(record);
         let parent = self.number(record.parent);
-        let logical = if parent.is_none() { self.number(record.logical_parent) } else { None };
+        let logical = if parent.is_none() { self.logical(record) } else { None };
         let session = self.session(record.session);
         if parent.is_none() && self.is_extra_root(record, place, session) {
             report.add(line, Fault::ExtraRoot);
@@ -200,6 +200,27 @@ impl Graph {
         if let Some(place) = self.nodes.get_mut(own as usize) {
             *place = node;
         }
+    }
+
+    /// The record that one without parent goes on from. A compaction that keeps the last messages may write
+    /// them again below its boundary, among them the one that this names: readers put the kept ones there,
+    /// so the boundary goes on from the last of them that stands above it, and the way is no round.
+    fn logical(&mut self, record: &Record<'_>) -> Option<u32> {
+        let named = self.number(record.logical_parent)?;
+        if self.at(named).is_some() {
+            return Some(named);
+        }
+        let Some(data) = record.raw.get("compactMetadata") else { return Some(named) };
+        let ends = ["headUuid", "tailUuid"].map(|end| data.get("preservedSegment")?.get(end));
+        let kept = data.get("preservedMessages").and_then(|kept| kept.get("uuids"));
+        let kept = ends.into_iter().flatten().chain(kept.into_iter().flat_map(Raw::items));
+        let kept: Vec<_> = kept.filter_map(|uuid| self.uuids.find(&name(Some(uuid))?)).collect();
+        if !kept.contains(&named) {
+            return Some(named);
+        }
+        kept.into_iter()
+            .filter(|uuid| self.at(*uuid).is_some())
+            .max_by_key(|uuid| self.at(*uuid).map(|node| node.line))
     }
 
     /// The number of what a field names, with room for its node.

@@ -103,6 +103,44 @@ mod graph {
         assert_eq!(real([&user("a", ""), both, &user("c", "b")])[..], [(2, OtherSession), (3, OtherSession)]);
     }
 
+    #[test]
+    fn a_boundary_does_not_go_on_from_what_it_keeps_below_it() {
+        let keeps = |metadata: &str| {
+            boundary("x", "c")
+                .replace(r#","sessionId""#, &format!(r#","compactMetadata":{metadata},"sessionId""#))
+        };
+        let lines = |metadata: &str| {
+            [user("a", ""), user("b", "a"), keeps(metadata), user("s", "x"), user("c", "s"), user("d", "c")]
+        };
+        for metadata in [
+            r#"{"preservedSegment":{"headUuid":"b","anchorUuid":"s","tailUuid":"c"}}"#,
+            r#"{"preservedMessages":{"anchorUuid":"s","uuids":["b","c"]}}"#,
+        ] {
+            let report = check(Mode::Real, lines(metadata));
+            assert_eq!(faults(&report), []);
+            // It goes on from the one above it.
+            assert_eq!(
+                report.shape.map(|shape| (shape.naive, shape.bridged, shape.longest)),
+                Some((3, 5, 6))
+            );
+        }
+        // With none above it, it is a beginning.
+        assert_eq!(real(lines(r#"{"preservedMessages":{"uuids":["c"]}}"#)), []);
+        for metadata in [
+            "{}",
+            "null",
+            "[]",
+            r#"{"preservedMessages":{"uuids":"c"}}"#,
+            r#"{"preservedMessages":{"uuids":["b"]}}"#,
+        ] {
+            assert_eq!(real(lines(metadata)), [(3, Cycle { length: 3 })], "{metadata}");
+        }
+        // What stands above it stays there.
+        let above = keeps(r#"{"preservedMessages":{"uuids":["a","c"]}}"#);
+        let report = check(Mode::Real, [user("a", ""), user("c", "a"), above, user("s", "x")]);
+        assert_eq!(report.shape.map(|shape| (shape.naive, shape.bridged, shape.longest)), Some((1, 3, 4)));
+    }
+
     // See: anthropics/claude-code#40027
     #[test]
     fn a_logical_parent_in_another_file_is_everyday() {

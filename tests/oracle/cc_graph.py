@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """What cc-chain-check --json says of graphs, a second time, for tests: by sets and recursion-free searches over whole
-objects, one file an operand. Prints the same counts, a line of JSON a file.
+objects, one file an operand. Prints the same counts, a line of JSON a file; with --table, the rows of tests/data/graphs.tsv.
 """
 
 import json
@@ -16,21 +16,24 @@ def records(path):
     lines = data.split(b"\n")
     if lines and lines[-1] == b"":
         lines.pop()
-    found = []
+    found, broken = [], []
     for number, raw in enumerate(lines, 1):
         text = raw.decode("utf-8", "replace").removeprefix("\ufeff").strip(" \t\r\n")
         while text:
             try:
                 value, end = decoder.raw_decode(text)
             except ValueError:
+                broken.append(number)
                 break
             if not text[end:] or (isinstance(value, dict) and text[end:].startswith("{")):
                 if isinstance(value, dict):
                     found.append((number, value, text[:end]))
                 text = text[end:]
             else:
+                broken += [number] if text[end:] else []
                 break
-    return len(lines), found
+    # Half a line at the end is where a writer was stopped.
+    return len(lines), found, any(number < len(lines) for number in broken)
 
 
 def blocks(record):
@@ -54,11 +57,21 @@ def place(record):
     return kind if kind in ("assistant", "attachment", "progress") else "other"
 
 
+def kept(record):
+    """What a compaction kept, which may stand again below its boundary."""
+    part = lambda value, key: value.get(key) if isinstance(value, dict) else None
+    data = record.get("compactMetadata")
+    segment = part(data, "preservedSegment")
+    uuids = part(part(data, "preservedMessages"), "uuids")
+    uuids = uuids if isinstance(uuids, list) else []
+    return {uuid for uuid in [part(segment, "headUuid"), part(segment, "tailUuid"), *uuids] if word(uuid)}
+
+
 SPOKEN = {"prompt", "meta", "toolResult", "assistant"}
 
 
 def graph(path):
-    lines, found = records(path)
+    lines, found, broken = records(path)
     nodes, copies, outside, forward = {}, 0, 0, 0
     call_of, mates, last_of_message = {}, defaultdict(set), {}
     for line, record, text in found:
@@ -77,9 +90,13 @@ def graph(path):
             continue
         if uuid in nodes:
             copies += nodes[uuid]["text"] == text
+            broken |= nodes[uuid]["text"] != text
             continue
         parent = word(record.get("parentUuid"))
         logical = None if parent else word(record.get("logicalParentUuid"))
+        if logical and logical not in nodes and logical in kept(record):
+            above = [uuid for uuid in nodes if uuid in kept(record)]
+            logical = above[-1] if above else None
         if record.get("type") == "assistant" and isinstance(record.get("message"), dict):
             message = word(record["message"].get("id"))
             if message:
@@ -92,7 +109,7 @@ def graph(path):
         }  # fmt: skip
         if mate:
             mates[mate].add(uuid)
-    return lines, nodes, copies, outside, forward, mates
+    return lines, nodes, copies, outside, forward, mates, broken or not nodes
 
 
 def shown(node):
@@ -100,7 +117,7 @@ def shown(node):
 
 
 def describe(path):
-    lines, nodes, copies, outside, forward, mates = graph(path)
+    lines, nodes, copies, outside, forward, mates, broken = graph(path)
     roots, children = defaultdict(int), defaultdict(list)
     orphans = dict(firstLine=0, message=0, other=0, logical=0, elsewhere=0)
     for number, (uuid, node) in enumerate(nodes.items()):
@@ -157,8 +174,26 @@ def describe(path):
         "file": path, "lines": lines, "records": len(nodes), "roots": dict(sorted(roots.items())), "forks": forks,
         "orphans": orphans, "reach": {"of": count(nodes), "naive": count(walk), "bridged": count(reached)},
         "longest": longest, "copies": copies, "forward": forward, "outside": outside,
+        "ok": not broken and len(depth) == len(nodes),
     }  # fmt: skip
 
 
-for operand in sys.argv[1:]:
-    print(json.dumps(describe(operand), separators=(",", ":")))
+def cells(of):
+    """A row of the table of all files: what is 0 is left out."""
+    some = lambda counts: " ".join(f"{kind} {count}" for kind, count in counts.items() if count) or "-"
+    reach = of["reach"]
+    share = lambda met: f"{100 * met // reach['of']} %" if reach["of"] else "-"
+    return [
+        of["file"], of["lines"], of["records"], some(of["roots"]), some(of["forks"]), some(of["orphans"]),
+        share(reach["naive"]), share(reach["bridged"]), "ok" if of["ok"] else "broken",
+    ]  # fmt: skip
+
+
+operands = sys.argv[1:]
+if operands[:1] == ["--table"]:
+    print("file", "lines", "nodes", "roots", "forks", "orphans", "naive reach", "bridged reach", "verdict", sep="\t")
+    for operand in operands[1:]:
+        print(*cells(describe(operand)), sep="\t")
+else:
+    for operand in operands:
+        print(json.dumps(describe(operand), separators=(",", ":")))
