@@ -12,6 +12,7 @@
 mod cc_chain_check;
 mod cc_dump;
 mod cc_pack;
+mod cc_traps;
 mod common;
 mod completions;
 mod cursor_dump;

@@ -720,3 +720,130 @@ proptest! {
         }
     }
 }
+
+/// What a writer or a disk does to one line of a good transcript.
+#[derive(Clone, Copy, Debug)]
+enum Harm {
+    ParentGone,
+    ParentNull,
+    ParentSelf,
+    OtherSession,
+    AnswerToNobody,
+    CopyChanged,
+    CopyKept,
+    TextBefore,
+    ArrayBefore,
+    NextJoined,
+    Marked,
+    NotUtf8,
+    Cut,
+}
+
+const HARMS: [Harm; 13] = [
+    Harm::ParentGone,
+    Harm::ParentNull,
+    Harm::ParentSelf,
+    Harm::OtherSession,
+    Harm::AnswerToNobody,
+    Harm::CopyChanged,
+    Harm::CopyKept,
+    Harm::TextBefore,
+    Harm::ArrayBefore,
+    Harm::NextJoined,
+    Harm::Marked,
+    Harm::NotUtf8,
+    Harm::Cut,
+];
+
+/// The lines of a tree, harmed at `at`, which is not its first or last, and what is to be found.
+fn harm(parents: &[usize], at: usize, harm: Harm) -> (Vec<Vec<u8>>, Vec<(u64, Fault)>) {
+    let edges: Edges =
+        std::iter::once(None).chain(parents.iter().map(|parent| Some((*parent, false)))).collect();
+    let good = forest(&edges);
+    let mut lines: Vec<Vec<u8>> = good.iter().map(|line| line.clone().into_bytes()).collect();
+    let (own, parent) = (format!("{at:08x}-0000"), format!("{:08x}-0000", edges[at].unwrap().0));
+    let with_parent =
+        |to: &str| good[at].replace(&format!("\"parentUuid\":\"{parent}"), &format!("\"parentUuid\":\"{to}"));
+    let number = at as u64 + 1;
+    let end = lines.len() as u64 + 1;
+    let found = match harm {
+        Harm::ParentGone => {
+            lines[at] = with_parent("ffffffff-0000").into();
+            vec![(number, OrphanParent)]
+        }
+        Harm::ParentNull => {
+            let (uuid, none) = (format!("{at:08x}-0000-4000-8000-000000000000"), "");
+            lines[at] = user(&uuid, none).into();
+            vec![(number, ExtraRoot)]
+        }
+        Harm::ParentSelf => {
+            lines[at] = with_parent(&own).into();
+            vec![(number, Cycle { length: 1 })]
+        }
+        Harm::OtherSession => {
+            lines[at] = good[at].replace("\"s\"", "\"t\"").into();
+            let children =
+                (1_u64..).zip(&edges).filter(|(_, edge)| edge.is_some_and(|(parent, _)| parent == at));
+            std::iter::once(number)
+                .chain(children.map(|(child, _)| child))
+                .map(|line| (line, OtherSession))
+                .collect()
+        }
+        Harm::AnswerToNobody => {
+            let message = r#""s","message":{"content":[{"type":"tool_result","tool_use_id":"x"}]}"#;
+            lines[at] = good[at].replace("\"s\"", message).into();
+            vec![(number, OrphanResult)]
+        }
+        Harm::CopyChanged => {
+            lines.push(good[at].replace('}', r#","cwd":""}"#).into());
+            vec![(end, OtherContent { first: number })]
+        }
+        Harm::CopyKept => {
+            lines.push(good[at].clone().into());
+            vec![]
+        }
+        Harm::TextBefore => {
+            lines.insert(at, b"x".into());
+            vec![(number, NotJson { column: 1 })]
+        }
+        Harm::ArrayBefore => {
+            lines.insert(at, b"[]".into());
+            vec![(number, NotObject)]
+        }
+        Harm::NextJoined => {
+            let next = lines.remove(at + 1);
+            lines[at].extend(next);
+            vec![(number, Joined)]
+        }
+        Harm::Marked => {
+            lines[at].splice(..0, *b"\xEF\xBB\xBF");
+            vec![(number, Bom)]
+        }
+        Harm::NotUtf8 => {
+            let text = good[at].replace('}', r#","cwd":"?"}"#);
+            lines[at] = text.bytes().map(|byte| if byte == b'?' { 0xFF } else { byte }).collect();
+            vec![(number, Fault::NotUtf8)]
+        }
+        Harm::Cut => {
+            lines.push(good[at].as_bytes()[..20].into());
+            vec![(end, Truncated)]
+        }
+    };
+    (lines, found)
+}
+
+proptest! {
+    #[test]
+    fn a_tree_has_no_fault_and_each_harm_has_its_own(
+        picks in prop::collection::vec(any::<prop::sample::Index>(), 2..40),
+        pick in any::<prop::sample::Index>(),
+    ) {
+        let parents: Vec<usize> = (1..).zip(&picks).map(|(n, pick)| pick.index(n)).collect();
+        let edges: Edges = std::iter::once(None).chain(parents.iter().map(|parent| Some((*parent, false)))).collect();
+        prop_assert_eq!(real(forest(&edges)), []);
+        for kind in HARMS {
+            let (lines, found) = harm(&parents, 1 + pick.index(parents.len() - 1), kind);
+            prop_assert_eq!(real(lines), found, "{:?}", kind);
+        }
+    }
+}
