@@ -4,7 +4,7 @@
 //! `logicalParentUuid` does. Of a record only what its place takes is kept: 32 bytes, and the 16 of its uuid.
 
 use super::ids::{Digest, Ids, Key};
-use super::line::{Record, name};
+use super::line::{Block, Message, Record, name};
 use super::shape::{Forks, Missing, Orphan, Shape};
 use super::verdict::{Fault, Report};
 use crate::json::raw::Raw;
@@ -95,12 +95,12 @@ pub(super) enum Place {
 }
 
 impl Place {
-    fn of(record: &Record<'_>) -> Place {
+    fn of(record: &Record<'_>, said: &Said<'_>) -> Place {
         let is = |kind: &str| record.is(kind);
         let subtype = |name: &str| record.subtype.is_some_and(|it| it.is(name));
         match () {
             () if is("user") && record.is_meta() => Place::Meta,
-            () if is("user") && record.blocks().any(|block| block.is("tool_result")) => Place::Result,
+            () if is("user") && said.blocks.iter().any(|block| block.is("tool_result")) => Place::Result,
             () if is("user") => Place::Prompt,
             () if is("assistant") => Place::Assistant,
             () if is("system") && subtype("compact_boundary") => Place::Boundary,
@@ -133,6 +133,21 @@ impl Place {
     }
 }
 
+/// What a record of a user or an assistant says, read once: contents are most of a file.
+#[derive(Default)]
+struct Said<'a> {
+    id: Option<Raw<'a>>,
+    blocks: Vec<Block<'a>>,
+}
+
+impl<'a> Said<'a> {
+    fn of(record: &Record<'a>) -> Self {
+        let message = record.message.filter(|_| record.is("user") || record.is("assistant"));
+        let message = message.map(Message::new).unwrap_or_default();
+        Said { id: message.id.filter(|_| record.is("assistant")), blocks: message.blocks().collect() }
+    }
+}
+
 impl Graph {
     pub(super) fn new(digest: Digest) -> Self {
         Graph {
@@ -149,14 +164,14 @@ impl Graph {
     }
 
     pub(super) fn record(&mut self, line: u64, record: &Record<'_>, report: &mut Report) {
+        let said = Said::of(record);
         let own = if record.is_node() { self.number(record.uuid) } else { None };
         let Some(own) = own else {
-            self.calls(line, NONE, record, report);
+            self.calls(line, NONE, record, &said, report);
             self.shape.outside += 1;
             return;
         };
-        let [low, high] = *self.digest.of(record.raw.bytes()).as_chunks::<8>().0 else { return };
-        let content = u64::from_le_bytes(low) ^ u64::from_le_bytes(high).rotate_left(32);
+        let content = self.digest.half(record.raw.bytes());
         match self.nodes.get(own as usize) {
             // A copy changes nothing. Of two contents the first keeps the place: the order of a
             // transcript is that of first occurrence.
@@ -166,24 +181,24 @@ impl Graph {
                 } else {
                     self.shape.copies += 1;
                 }
-                self.calls(line, own, record, report);
+                self.calls(line, own, record, &said, report);
                 return;
             }
             _ => {}
         }
-        let place = Place::of(record);
+        let place = Place::of(record, &said);
         let parent = self.number(record.parent);
         let logical = if parent.is_none() { self.logical(record) } else { None };
         let session = self.session(record.session);
         if parent.is_none() && self.is_extra_root(record, place, session) {
             report.add(line, Fault::ExtraRoot);
         }
-        let mate = self.calls(line, own, record, report);
+        let mate = self.calls(line, own, record, &said, report);
         let node = Node {
             content,
             parent: parent.or(logical).unwrap_or(NONE),
             line: u32::try_from(line).unwrap_or(u32::MAX),
-            mate: mate.or_else(|| self.message(own, record)).unwrap_or(NONE),
+            mate: mate.or_else(|| self.message(own, &said)).unwrap_or(NONE),
             time: self.time(record.timestamp),
             session,
             place,
@@ -261,13 +276,17 @@ impl Graph {
     }
 
     /// Keep the calls of a record, and look for those that its results answer: who made the last of them.
-    fn calls(&mut self, line: u64, own: u32, record: &Record<'_>, report: &mut Report) -> Option<u32> {
+    fn calls(
+        &mut self,
+        line: u64,
+        own: u32,
+        record: &Record<'_>,
+        said: &Said<'_>,
+        report: &mut Report,
+    ) -> Option<u32> {
         let is_assistant = record.is("assistant");
-        if !is_assistant && !record.is("user") {
-            return None;
-        }
         let mut caller = None;
-        for block in record.blocks() {
+        for block in &said.blocks {
             if is_assistant && block.is("tool_use") {
                 if let Some(id) = name(block.id) {
                     self.calls.entry(self.digest.of(&id)).or_insert(own);
@@ -283,9 +302,8 @@ impl Graph {
     }
 
     /// The line before of the same message of an assistant.
-    fn message(&mut self, own: u32, record: &Record<'_>) -> Option<u32> {
-        let id = record.message.filter(|_| record.is("assistant"))?.get("id")?;
-        self.messages.insert(self.digest.of(&name(Some(id))?), own)
+    fn message(&mut self, own: u32, said: &Said<'_>) -> Option<u32> {
+        self.messages.insert(self.digest.of(&name(said.id)?), own)
     }
 
     /// The node of a number, once its line was seen.

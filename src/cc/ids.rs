@@ -142,6 +142,12 @@ impl Digest {
         Digest([0_u8, 1].map(|lane| secret.hash_one(lane) % (P - 1) + 1))
     }
 
+    /// Half of the digest, which tells one text from another but not all from all others.
+    pub fn half(&self, text: &[u8]) -> u64 {
+        let [point, _] = self.0;
+        evaluate(text, point)
+    }
+
     /// The digest of `text`.
     pub fn of(&self, text: &[u8]) -> [u8; 16] {
         let mut out = [0; 16];

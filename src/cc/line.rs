@@ -185,10 +185,9 @@ impl<'a> Record<'a> {
         name(self.uuid).is_some() && (self.parent.is_some() || always.iter().any(|kind| self.is(kind)))
     }
 
-    /// The blocks of the message's content; nothing when that is a string or anything else.
+    /// The blocks of the message's content.
     pub fn blocks(&self) -> impl Iterator<Item = Block<'a>> + use<'a> {
-        let content = self.message.and_then(|message| message.get("content"));
-        content.into_iter().flat_map(Raw::items).map(Block::new)
+        self.message.map(Message::new).unwrap_or_default().blocks()
     }
 }
 
@@ -200,6 +199,8 @@ pub fn name(field: Option<Raw<'_>>) -> Option<Cow<'_, [u8]>> {
 /// The fields of a message that the rules ask for.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Message<'a> {
+    /// `id`
+    pub id: Option<Raw<'a>>,
     /// `role`
     pub role: Option<Raw<'a>>,
     /// `content`
@@ -214,6 +215,7 @@ impl<'a> Message<'a> {
         let mut message = Message::default();
         for (key, value) in raw.members() {
             let field = match &*key.text().unwrap_or_default() {
+                b"id" => &mut message.id,
                 b"role" => &mut message.role,
                 b"content" => &mut message.content,
                 b"stop_reason" => &mut message.stop_reason,
@@ -222,6 +224,11 @@ impl<'a> Message<'a> {
             *field = Some(value);
         }
         message
+    }
+
+    /// The blocks of the content; nothing when that is a string or anything else.
+    pub fn blocks(self) -> impl Iterator<Item = Block<'a>> + use<'a> {
+        self.content.into_iter().flat_map(Raw::items).map(Block::new)
     }
 }
 
