@@ -5,7 +5,7 @@ _hermes_dump() {
     case ${COMP_WORDS[COMP_CWORD - 1]} in
     --source | --session | --since | --max-bytes) compopt +o bashdefault +o default 2>/dev/null ;;
     *) case ${COMP_WORDS[COMP_CWORD]} in
-        -*) COMPREPLY=($(compgen -W '--source --session --since --immutable --copy --max-bytes -q --quiet -v --verbose -h --help -V --version' -- "${COMP_WORDS[COMP_CWORD]}")) ;;
+        -*) COMPREPLY=($(compgen -W '--source --session --since --immutable --copy --salvage --profiles --max-bytes -q --quiet -v --verbose -h --help -V --version' -- "${COMP_WORDS[COMP_CWORD]}")) ;;
         esac ;;
     esac
 }

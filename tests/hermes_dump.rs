@@ -683,16 +683,33 @@ fn a_message_over_the_bound_costs_its_session_and_no_other() {
 }
 
 #[test]
-fn a_row_that_cannot_be_read_to_its_end_is_a_line_that_is_no_json() {
+fn a_session_that_cannot_be_read_to_its_end_is_not_begun() {
     let dir = Dir::new("hermes-dump");
     let path = long_session(&dir, 3000, 1000);
     let conn = Connection::open(&path).unwrap();
     conn.execute_batch("UPDATE messages SET content = hex(zeroblob(9000)) WHERE id = 2999").unwrap();
     let output = Cmd::new("hermes-dump").args(["--max-bytes", "9K"]).arg(&path).run().status(1);
-    let rows = lines(&output);
-    assert_eq!(rows.len(), 2);
-    assert!(Raw::parse(rows[0]).is_err());
-    assert_eq!(text(Raw::parse(rows[1]).unwrap().get("id").unwrap()), "b");
+    assert_eq!(ids(&output), ["b"]);
+}
+
+#[test]
+fn profiles_are_read_after_the_store_they_lie_beside() {
+    let dir = Dir::new("hermes-dump");
+    fs::create_dir_all(dir.join("profiles/empty")).unwrap();
+    for (name, id) in [("state.db", "main"), ("profiles/b/state.db", "b"), ("profiles/a/state.db", "a")] {
+        fs::create_dir_all(dir.join(name).parent().unwrap()).unwrap();
+        store(&dir, name, &format!("INSERT INTO sessions VALUES ('{id}', 'cli', 1.0, NULL)"));
+    }
+    dir.write("profiles/c/state.db", "no store");
+    let run = |args: &[&str]| Cmd::new("hermes-dump").args(args).env("HERMES_HOME", dir.path()).run();
+    assert_eq!(ids(&run(&[]).ok()), ["main"]);
+    let output = run(&["--profiles"]).status(2);
+    assert_eq!(ids(&output), ["main", "a", "b"]);
+    let told =
+        format!("hermes-dump: {}: not an SQLite database\n", dir.join("profiles/c/state.db").display());
+    assert_eq!(output.stderr, told);
+    let a = dir.join("profiles/a/state.db");
+    assert_eq!(ids(&dump(&["--profiles".as_ref(), a.as_os_str()]).ok()), ["a"], "none beside it");
 }
 
 #[test]

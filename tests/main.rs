@@ -9,6 +9,8 @@
     clippy::print_stderr
 )]
 
+#[cfg(feature = "sqlite")]
+mod archive;
 mod cc_chain_check;
 mod cc_dump;
 mod cc_pack;
@@ -24,6 +26,8 @@ mod curt_hermes;
 mod curt_name;
 mod curt_pack;
 mod curt_zip;
+#[cfg(feature = "sqlite")]
+mod damage;
 mod documents;
 mod edge;
 #[cfg(feature = "sqlite")]

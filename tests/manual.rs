@@ -204,7 +204,7 @@ mod with_a_store {
         let [row, message, ..] = &lists[..] else { panic!("no lists") };
         let mut unseen: BTreeSet<&String> = row.iter().chain(message).collect();
         // What no session of the stores has.
-        for name in ["actual_cost_usd", "model_only"] {
+        for name in ["actual_cost_usd", "model_only", "partial"] {
             unseen.remove(&name.to_owned());
         }
         let stores =

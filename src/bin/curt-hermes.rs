@@ -84,6 +84,9 @@ fn export(path: &Path, args: &Args, shell: &mut Shell) -> Result<(), Stop> {
     let layout = if args.stdout { Layout::Line } else { Layout::Tabs };
     let mut packer = Packer { layout, ..Packer::default() };
     let chosen = args.sample.unwrap_or(usize::MAX).min(found.sessions.len());
+    if found.is_damaged {
+        shell.fault(&Named(path), &"damaged: sessions that nothing names may be missing");
+    }
     let progress = Progress::new(shell, "sessions");
     let mut row = Vec::new();
     for session in found.sessions.iter().take(chosen) {
@@ -101,7 +104,13 @@ fn export(path: &Path, args: &Args, shell: &mut Shell) -> Result<(), Stop> {
         match packer.row(&row, &mut target) {
             Ok(_) => {}
             Err(Fault::Body(_, Undelivered::Stream(error))) => return Err(Stop::Output(error)),
-            Err(Fault::Body(_, why @ Undelivered::Place(_))) => shell.trouble(&place, &why),
+            Err(Fault::Body(_, Undelivered::Place(error))) => {
+                let is_beyond = target.is_beyond(&error);
+                shell.trouble(&place, &error);
+                if is_beyond {
+                    break;
+                }
+            }
             Err(Fault::Body(_, why)) => shell.fault(&place, &why),
             Err(fault) => shell.fault(&place, &fault),
         }

@@ -14,6 +14,7 @@ use curt_tools::stream::ndjson::{Line, Lines};
 use curt_tools::stream::operands::{Input, inputs};
 use curt_tools::stream::place::{Folder, Outcome, put};
 use std::io::Read;
+use std::ops::ControlFlow;
 use std::process::ExitCode;
 
 /// build .curt files from session rows, such as hermes-dump writes
@@ -107,12 +108,14 @@ fn run(args: Args, shell: &mut Shell) -> Result<(), Stop> {
         counts: Counts::default(),
     };
     let progress = Progress::new(shell, "sessions");
-    for input in inputs(args.files.clone(), args.files0_from.clone()).map_err(Stop::usage)? {
+    'all: for input in inputs(args.files.clone(), args.files0_from.clone()).map_err(Stop::usage)? {
         match input.map(|input| (input.open(), input)) {
             Ok((Ok(file), input)) => {
                 let mut lines = Lines::new(file, args.max_bytes.0);
                 while let Some(line) = next(&mut lines, &input, shell) {
-                    row(line, &input, &mut packer, folder.as_mut(), &args, shell)?;
+                    if row(line, &input, &mut packer, folder.as_mut(), &args, shell)?.is_break() {
+                        break 'all;
+                    }
                     // At the end of a pipe, the bar is the dump's.
                     if matches!(input, Input::File(_)) {
                         progress.set(packer.counts.sessions(), None);
@@ -146,6 +149,7 @@ fn next<'l>(
     })
 }
 
+/// A break: no other row would get further.
 fn row(
     line: Line<'_>,
     input: &Input,
@@ -153,13 +157,13 @@ fn row(
     folder: Option<&mut Folder>,
     args: &Args,
     shell: &mut Shell,
-) -> Result<(), Stop> {
+) -> Result<ControlFlow<()>, Stop> {
     let (number, text) = match line {
         Line::Text { number, text, .. } => (number, text),
         Line::TooLong { number } => {
             packer.counts.add(Count::Failed, 1);
             shell.fault(&format!("{input}:{number}"), &format!("row longer than {} bytes", args.max_bytes.0));
-            return Ok(());
+            return Ok(ControlFlow::Continue(()));
         }
     };
     let mut target = match folder {
@@ -172,10 +176,18 @@ fn row(
         }
         Ok(_) => {}
         Err(Fault::Body(_, Undelivered::Stream(error))) => return Err(Stop::Output(error)),
-        Err(fault @ Fault::Body(_, Undelivered::Place(_))) => {
-            shell.trouble(&format!("{input}:{number}"), &fault);
+        Err(fault) => {
+            let place = format!("{input}:{number}");
+            let Fault::Body(_, Undelivered::Place(error)) = &fault else {
+                shell.fault(&place, &fault);
+                return Ok(ControlFlow::Continue(()));
+            };
+            let is_beyond = target.is_beyond(error);
+            shell.trouble(&place, &fault);
+            if is_beyond {
+                return Ok(ControlFlow::Break(()));
+            }
         }
-        Err(fault) => shell.fault(&format!("{input}:{number}"), &fault),
     }
-    Ok(())
+    Ok(ControlFlow::Continue(()))
 }

@@ -9,7 +9,7 @@ use argh::{ArgsInfo, FromArgs};
 use curt_tools::edge::argv::{ByteSize, Operand, Word};
 use curt_tools::edge::progress::Progress;
 use curt_tools::edge::shell::{self, Buffer, Shell, Stop};
-use curt_tools::hermes::store::{Failure, Found, How, Pick, Store};
+use curt_tools::hermes::store::{Failure, Found, How, Pick, Read, Store, with_profiles};
 use curt_tools::stream::operands::Named;
 use curt_tools::time::parse_since;
 
@@ -32,6 +32,12 @@ struct Args {
     /// read a private copy of the store
     #[argh(switch)]
     copy: bool,
+    /// of damaged sessions, print what can be read
+    #[argh(switch)]
+    salvage: bool,
+    /// also the stores of the profiles beside each DB, profiles/*/state.db
+    #[argh(switch)]
+    profiles: bool,
     /// leave out sessions with a message of more than N bytes (0: no bound but SQLite's, 10^9)
     #[argh(option, arg_name = "N", default = "ByteSize(0)")]
     max_bytes: ByteSize,
@@ -63,21 +69,17 @@ fn run(args: Args, shell: &mut Shell) -> Result<(), Stop> {
         sessions: args.session.into_iter().map(String::from).collect(),
         since: args.since.map(|when| parse_since(&when.0, now)).transpose().map_err(Stop::Usage)?,
     };
-    let mut stores: Vec<PathBuf> = args.stores.into_iter().map(PathBuf::from).collect();
-    if stores.is_empty() {
-        stores.push(default_store().ok_or_else(|| Stop::usage("no store given, and no home to look in"))?);
-    }
-    if stores.iter().any(|path| path == Path::new("-")) {
-        return Err(Stop::usage("a store cannot be read from standard input"));
-    }
     let mut unknown = pick.sessions.clone();
-    for path in stores {
+    for path in stores(args.stores, args.profiles, shell)? {
         let opened = Store::open(&path, how, args.max_bytes.0);
         let listed = opened.and_then(|mut store| store.sessions(&pick).map(|found| (store, found)));
         match listed {
             Err(error) => shell.trouble(&Named(&path), &error),
             Ok((mut store, found)) => {
                 unknown.retain(|id| found.unknown.contains(id));
+                if args.salvage {
+                    store.salvage();
+                }
                 dump(&mut store, &found, &path, args.quiet, shell)?;
                 if args.verbose {
                     name_orphans(&mut store, &path, shell);
@@ -91,13 +93,43 @@ fn run(args: Args, shell: &mut Shell) -> Result<(), Stop> {
     Ok(())
 }
 
+/// Which stores to read.
+fn stores(given: Vec<Operand>, profiles: bool, shell: &mut Shell) -> Result<Vec<PathBuf>, Stop> {
+    let mut stores: Vec<PathBuf> = given.into_iter().map(PathBuf::from).collect();
+    if stores.is_empty() {
+        stores.push(default_store().ok_or_else(|| Stop::usage("no store given, and no home to look in"))?);
+    }
+    if stores.iter().any(|path| path == Path::new("-")) {
+        return Err(Stop::usage("a store cannot be read from standard input"));
+    }
+    if !profiles {
+        return Ok(stores);
+    }
+    let mut found = Vec::new();
+    for path in stores {
+        match with_profiles(path.clone()) {
+            Ok(stores) => found.extend(stores),
+            Err(error) => {
+                shell.trouble(&format_args!("{}: profiles", Named(&path)), &error);
+                found.push(path);
+            }
+        }
+    }
+    Ok(found)
+}
+
 fn dump(store: &mut Store, found: &Found, path: &Path, quiet: bool, shell: &mut Shell) -> Result<(), Stop> {
+    if found.is_damaged {
+        shell.fault(&Named(path), &"damaged: sessions that nothing names may be missing");
+    }
     let progress = Progress::new(shell, "sessions");
     let total = found.sessions.len() as u64;
     for (done, session) in (1..).zip(&found.sessions) {
         let place = format_args!("{}: session {session}", Named(path));
         match store.write(session, &mut shell.out) {
-            Ok(()) => {}
+            Ok(Read::Whole | Read::Gone) => {}
+            Ok(Read::Partial) if quiet => shell.negative(),
+            Ok(Read::Partial) => shell.fault(&place, &"damaged: printed in part"),
             Err(Failure::Output(error)) => return Err(Stop::Output(error)),
             Err(Failure::Session(error)) if !error.is_of_session() => shell.trouble(&place, &error),
             Err(Failure::Session(_)) if quiet => shell.negative(),

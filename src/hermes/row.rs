@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! {"runtime":"hermes","schema_version":31,"id":…,SESSION…,"usage":[{USAGE…}…],"store_newest":…,
-//!  "withheld":[…],"malformed":[…],"messages":[{MESSAGE…}…]}\n
+//!  "partial":true,"withheld":[…],"malformed":[…],"messages":[{MESSAGE…}…]}\n
 //! ```
 //!
 //! # Which columns
@@ -23,13 +23,14 @@
 //! among texts as a number) and its column is named in `malformed` (rulings, "Rows"). Of these only
 //! bytes that are no UTF-8 change their form: `{"base64":"…"}`.
 
-use std::io::Write;
+use std::io::{self, Write};
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
 use crate::json::raw::Raw;
-use crate::json::write::{Layout, Writer, escape_str_into, real_into};
+use crate::json::write::{Layout, Writer, escape_piece_into, escape_str_into, real_into};
+use crate::stream::spill::Spill;
 
 /// One cell, borrowed from wherever the row stands.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -155,31 +156,37 @@ pub struct Store {
     pub newest: Option<f64>,
 }
 
-/// Append the row of a session up to and including `"messages":[`. `usage` is the text of an array.
+/// A cell of this size is written in pieces of it.
+const PIECE: usize = 48 << 10;
+
+/// Append the row of a session up to and including `"messages":[`. `usage` appends an array, or
+/// nothing when the store keeps none; `partial`: some of it cannot be read.
 ///
 /// # Errors
-/// Those of `cell`; `out` then ends anywhere.
-pub fn open_session<'r, E>(
-    out: &mut Vec<u8>,
+/// Those of `cell`, and of `out`, which then ends anywhere.
+pub fn open_session<'r, E: From<io::Error>>(
+    out: &mut Spill,
     store: Store,
     shape: &Shape,
-    usage: &[u8],
+    usage: impl FnOnce(&mut Spill) -> Result<(), E>,
+    partial: bool,
     cell: impl Fn(usize) -> Result<Cell<'r>, E>,
 ) -> Result<(), E> {
-    out.extend_from_slice(b"{\"runtime\":\"hermes\"");
+    out.buffer().extend_from_slice(b"{\"runtime\":\"hermes\"");
     if let Some(version) = store.schema_version {
-        key(out, "schema_version");
-        integer(out, version);
+        key(out.buffer(), "schema_version");
+        integer(out.buffer(), version);
     }
     let mut malformed = Vec::new();
-    columns(out, &shape.columns, &mut malformed, &cell)?;
-    if !usage.is_empty() {
-        key(out, "usage");
-        out.extend_from_slice(usage);
-    }
+    columns(out, &shape.columns, &mut malformed, false, &cell)?;
+    usage(out)?;
     if let Some(newest) = store.newest {
-        key(out, "store_newest");
-        real(out, newest);
+        key(out.buffer(), "store_newest");
+        real(out.buffer(), newest);
+    }
+    let out = out.buffer();
+    if partial {
+        out.extend_from_slice(b",\"partial\":true");
     }
     flags(out, shape, &cell)?;
     write_malformed(out, &mut malformed);
@@ -188,40 +195,56 @@ pub fn open_session<'r, E>(
     Ok(())
 }
 
+/// The same for a session of which only the id can be read.
+///
+/// # Errors
+/// Those of `out`.
+pub fn open_nameless(out: &mut Spill, store: Store, id: Cell<'_>) -> io::Result<()> {
+    let shape = Shape { columns: SESSION.iter().filter(|c| c.name == "id").collect(), ..Shape::default() };
+    open_session(out, store, &shape, |_| Ok(()), true, |_| Ok::<_, io::Error>(id))
+}
+
 /// Append one message or one row of usage: an object.
 ///
 /// # Errors
-/// Those of `cell`; `out` then ends anywhere.
-pub fn object<'r, E>(
-    out: &mut Vec<u8>,
+/// Those of `cell`, and of `out`, which then ends anywhere.
+pub fn object<'r, E: From<io::Error>>(
+    out: &mut Spill,
     shape: &Shape,
     cell: impl Fn(usize) -> Result<Cell<'r>, E>,
 ) -> Result<(), E> {
-    let start = out.len();
     let mut malformed = Vec::new();
-    columns(out, &shape.columns, &mut malformed, &cell)?;
+    out.buffer().push(b'{');
+    let start = out.gathered();
+    columns(out, &shape.columns, &mut malformed, true, &cell)?;
+    let is_empty = out.gathered() == start;
+    let out = out.buffer();
+    let end = out.len();
     flags(out, shape, &cell)?;
     write_malformed(out, &mut malformed);
-    // Every member brings its comma; the first one's place is the brace's.
-    match out.get_mut(start) {
-        Some(comma) => *comma = b'{',
-        None => out.push(b'{'),
+    if is_empty && out.len() > end {
+        // The comma of what is the first member after all.
+        out.remove(end);
     }
     out.push(b'}');
     Ok(())
 }
 
-fn columns<'r, E>(
-    out: &mut Vec<u8>,
+/// `is_first`: no member stands before these.
+fn columns<'r, E: From<io::Error>>(
+    out: &mut Spill,
     columns: &[&'static Column],
     malformed: &mut Vec<&'static str>,
+    mut is_first: bool,
     cell: &impl Fn(usize) -> Result<Cell<'r>, E>,
 ) -> Result<(), E> {
     for (at, column) in columns.iter().enumerate() {
         let cell = cell(at)?;
         if !matches!(cell, Cell::Null) {
-            out.extend_from_slice(column.key.as_bytes());
-            if !value(out, column.kind, cell) {
+            // Every key brings its comma.
+            let key = column.key.as_bytes().get(usize::from(std::mem::take(&mut is_first))..);
+            out.buffer().extend_from_slice(key.unwrap_or_default());
+            if !value(out, column.kind, cell)? {
                 malformed.push(column.name);
             }
         }
@@ -298,53 +321,66 @@ fn key(out: &mut Vec<u8>, name: &str) {
 }
 
 /// Append a cell that is not NULL. Whether it is what its column promises.
-fn value(out: &mut Vec<u8>, kind: Kind, cell: Cell<'_>) -> bool {
-    match cell {
+fn value(out: &mut Spill, kind: Kind, cell: Cell<'_>) -> io::Result<bool> {
+    Ok(match cell {
         Cell::Null => true,
         Cell::Integer(n) => {
-            integer(out, n);
+            integer(out.buffer(), n);
             matches!(kind, Kind::Integer | Kind::Real)
         }
         Cell::Real(n) => {
-            real(out, n);
+            real(out.buffer(), n);
             kind == Kind::Real && n.is_finite()
         }
-        Cell::Text(text) => string(out, kind, text) && matches!(kind, Kind::Text | Kind::Json),
+        Cell::Text(text) => string(out, kind, text)? && matches!(kind, Kind::Text | Kind::Json),
         Cell::Blob(bytes) => {
-            string(out, kind, bytes);
+            string(out, kind, bytes)?;
             false
         }
-    }
+    })
 }
 
 /// Whether the bytes could be written as text.
-fn string(out: &mut Vec<u8>, kind: Kind, bytes: &[u8]) -> bool {
+fn string(out: &mut Spill, kind: Kind, bytes: &[u8]) -> io::Result<bool> {
     if kind == Kind::Json
         && let Ok(json) = Raw::parse(bytes)
     {
-        one_line(out, json);
-        return true;
+        one_line(out, json)?;
+        return Ok(true);
     }
-    let text = std::str::from_utf8(bytes);
-    match text {
-        Ok(text) => escape_str_into(out, text),
+    match std::str::from_utf8(bytes) {
+        Ok(text) if text.len() <= PIECE => escape_str_into(out.buffer(), text),
+        Ok(text) => {
+            out.buffer().push(b'"');
+            pieces(out, text.as_bytes(), escape_piece_into)?;
+            out.buffer().push(b'"');
+        }
         Err(_) => {
-            out.extend_from_slice(b"{\"base64\":\"");
-            // In pieces, which need no padding before the last: a cell may have any size.
-            bytes.chunks(48 << 10).for_each(|piece| out.extend_from_slice(STANDARD.encode(piece).as_bytes()));
-            out.extend_from_slice(b"\"}");
+            out.buffer().extend_from_slice(b"{\"base64\":\"");
+            // No piece but the last needs padding.
+            pieces(out, bytes, |out, piece| out.extend_from_slice(STANDARD.encode(piece).as_bytes()))?;
+            out.buffer().extend_from_slice(b"\"}");
+            return Ok(false);
         }
     }
-    text.is_ok()
+    Ok(true)
 }
 
 /// A record is a line: white space goes where it would break one. Else the text stays as stored.
-fn one_line(out: &mut Vec<u8>, json: Raw<'_>) {
+fn one_line(out: &mut Spill, json: Raw<'_>) -> io::Result<()> {
     if memchr::memchr2(b'\n', b'\r', json.bytes()).is_some() {
-        Writer::new(out, Layout::Line).raw(json);
-    } else {
-        out.extend_from_slice(json.bytes());
+        Writer::new(out.buffer(), Layout::Line).raw(json);
+        return Ok(());
     }
+    pieces(out, json.bytes(), |out, piece| out.extend_from_slice(piece))
+}
+
+/// A cell may have any size, and grow sixfold on its way.
+fn pieces(out: &mut Spill, bytes: &[u8], write: impl Fn(&mut Vec<u8>, &[u8])) -> io::Result<()> {
+    bytes.chunks(PIECE).try_for_each(|piece| {
+        write(out.buffer(), piece);
+        out.settle()
+    })
 }
 
 fn integer(out: &mut Vec<u8>, n: i64) {
@@ -369,8 +405,6 @@ fn real(out: &mut Vec<u8>, n: f64) {
 
 #[cfg(test)]
 mod tests {
-    use std::convert::Infallible;
-
     use super::*;
 
     fn declared(names: &[&str]) -> Vec<Declared> {
@@ -385,8 +419,13 @@ mod tests {
             Some(column) => cells.iter().find(|(n, _)| *n == column.name).unwrap().1,
             None => Cell::Integer(flag_bits(&shape, flags)),
         };
-        let mut out = Vec::new();
-        let Ok(()) = object(&mut out, &shape, |at| Ok::<_, Infallible>(by_name(at)));
+        told(|out| object(out, &shape, |at| Ok::<_, io::Error>(by_name(at))))
+    }
+
+    fn told(write: impl FnOnce(&mut Spill) -> io::Result<()>) -> String {
+        let (mut spill, mut out) = (Spill::default(), Vec::new());
+        write(&mut spill).unwrap();
+        spill.write(&mut out).unwrap();
         String::from_utf8(out).unwrap()
     }
 
@@ -470,6 +509,19 @@ mod tests {
     }
 
     #[test]
+    fn what_is_longer_than_a_piece_and_than_memory_is_one_text() {
+        let text = "é\"\u{1}漢".repeat(1_000_000);
+        let expected = format!("{{\"content\":\"{}\"}}", r#"é\"\u0001漢"#.repeat(1_000_000));
+        assert!(cell("content", Cell::Text(text.leak().as_bytes())) == expected);
+    }
+
+    #[test]
+    fn only_the_id_of_a_session_may_be_known() {
+        let row = told(|out| open_nameless(out, Store::default(), Cell::Text(b"s1")));
+        assert_eq!(row, r#"{"runtime":"hermes","id":"s1","partial":true,"messages":["#);
+    }
+
+    #[test]
     fn bytes_longer_than_a_piece_are_one_base64_text() {
         let bytes: &'static [u8] = Box::leak(vec![0xFF; 100_001].into_boxed_slice());
         let told = cell("content", Cell::Blob(bytes));
@@ -517,12 +569,14 @@ mod tests {
         let shape = Shape::new(SESSION, &declared(&["id", "title", "started_at", "user_id"]));
         let cells = [Cell::Text(b"s1"), Cell::Blob(b"t"), Cell::Real(1.0), Cell::Integer(1)];
         let open = |store, usage: &[u8]| {
-            let mut out = Vec::new();
-            let Ok(()) = open_session(&mut out, store, &shape, usage, |at| Ok::<_, Infallible>(cells[at]));
-            String::from_utf8(out).unwrap()
+            let usage = |out: &mut Spill| {
+                out.buffer().extend_from_slice(usage);
+                Ok(())
+            };
+            told(|out| open_session(out, store, &shape, usage, false, |at| Ok::<_, io::Error>(cells[at])))
         };
         assert_eq!(
-            open(Store { schema_version: Some(31), newest: Some(1_790_002_103.0) }, b"[{}]"),
+            open(Store { schema_version: Some(31), newest: Some(1_790_002_103.0) }, b",\"usage\":[{}]"),
             r#"{"runtime":"hermes","schema_version":31,"id":"s1","title":"t","started_at":1.0,"usage":[{}],"store_newest":1790002103.0,"withheld":["user_id"],"malformed":["title"],"messages":["#
         );
         assert_eq!(
@@ -536,9 +590,8 @@ mod tests {
         let columns: Vec<String> = (0..130).map(|n| format!("x{n:03}")).collect();
         let shape = Shape::new(USAGE, &declared(&columns.iter().map(String::as_str).collect::<Vec<_>>()));
         let bits = [1 << 62 | 1, 1 << 1, 1 << 3];
-        let mut out = Vec::new();
-        let Ok(()) = object(&mut out, &shape, |at| Ok::<_, Infallible>(Cell::Integer(bits[at])));
-        assert_eq!(out, br#"{"withheld":["x000","x062","x064","x129"]}"#);
+        let out = told(|out| object(out, &shape, |at| Ok::<_, io::Error>(Cell::Integer(bits[at]))));
+        assert_eq!(out, r#"{"withheld":["x000","x062","x064","x129"]}"#);
     }
 
     #[test]
@@ -548,10 +601,8 @@ mod tests {
             (1, r#"{"id":1,"model_only":true,"withheld":["display_metadata"]}"#),
             (0, r#"{"id":1,"withheld":["display_metadata"]}"#),
         ] {
-            let mut out = Vec::new();
             let cells = [Cell::Integer(1), Cell::Integer(flag), Cell::Integer(1)];
-            let Ok(()) = object(&mut out, &shape, |at| Ok::<_, Infallible>(cells[at]));
-            assert_eq!(String::from_utf8(out).unwrap(), expected);
+            assert_eq!(told(|out| object(out, &shape, |at| Ok::<_, io::Error>(cells[at]))), expected);
         }
     }
 }

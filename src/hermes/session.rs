@@ -1,21 +1,26 @@
 //! A session row as its readers see it: cells still in the text they travelled in (session-row(5)).
 
-use crate::json::raw::{Kind, Raw};
+use crate::json::raw::{Items, Key, Kind, Raw};
 use crate::json::text::{Text, is_blank};
 use base64::Engine as _;
 use std::borrow::Cow;
 use std::hash::{BuildHasher, Hash, RandomState};
 
-/// One session: the cells of its own row by name, and its message rows in store order. Nothing is copied
-/// and no row is kept: a session may hold millions.
+/// One session: the cells of its own row by name, and its message rows in store order. Nothing is copied.
 #[derive(Debug)]
 pub struct Session<'a> {
     cells: [Option<Raw<'a>>; COLUMNS.len()],
-    messages: Raw<'a>,
+    /// The first rows. Each is read several times, and a session may hold millions.
+    rows: Vec<Row<'a>>,
+    /// The others, read as they are asked for.
+    rest: Rows<'a>,
 }
 
+/// So many rows of a session are kept.
+const KEPT: usize = 1 << 12;
+
 /// The columns of a session that have a reader.
-const COLUMNS: [&str; 22] = [
+const COLUMNS: [&str; 23] = [
     "id",
     "title",
     "model",
@@ -35,6 +40,7 @@ const COLUMNS: [&str; 22] = [
     "cost_source",
     "usage",
     "store_newest",
+    "partial",
     "withheld",
     "malformed",
     "messages",
@@ -55,12 +61,13 @@ impl<'a> Session<'a> {
                 }
             }
         }
-        let mut session = Session { cells, messages: Raw::known(b"[]") };
+        let mut session = Session { cells, rows: Vec::new(), rest: Rows(Raw::known(b"[]").items()) };
         if session.raw("id").is_none() {
             return Err("not a session row: no id");
         }
         let messages = session.raw("messages").filter(|messages| messages.kind() == Kind::Array);
-        session.messages = messages.ok_or("not a session row: no messages")?;
+        session.rest = Rows(messages.ok_or("not a session row: no messages")?.items());
+        session.rows = session.rest.by_ref().take(KEPT).collect();
         Ok(session)
     }
 
@@ -69,9 +76,9 @@ impl<'a> Session<'a> {
         self.cells.get(place).copied().flatten()
     }
 
-    /// The message rows, in `messages.id` order, read as they are asked for.
-    pub fn messages(&self) -> impl Iterator<Item = Row<'a>> + Clone + use<'a> {
-        self.messages.items().map(Row::read)
+    /// The message rows, in `messages.id` order.
+    pub fn messages(&self) -> impl Iterator<Item = Row<'a>> + Clone + use<'_, 'a> {
+        self.rows.iter().copied().chain(self.rest.clone())
     }
 
     /// A cell of the session's own row, of one of the columns that have a reader; NULL is `None`.
@@ -82,6 +89,11 @@ impl<'a> Session<'a> {
     /// The rows of `session_model_usage`, in order of first use.
     pub fn usage(&self) -> impl Iterator<Item = Raw<'a>> + use<'a> {
         self.raw("usage").into_iter().flat_map(Raw::items)
+    }
+
+    /// Whether some of it could not be read.
+    pub fn is_partial(&self) -> bool {
+        self.raw("partial").is_some_and(|partial| partial.kind() == Kind::True)
     }
 
     /// Names of the columns that were not NULL and were not read.
@@ -129,34 +141,46 @@ pub struct Row<'a> {
     malformed: Option<Raw<'a>>,
 }
 
-impl<'a> Row<'a> {
-    fn read(message: Raw<'a>) -> Self {
+/// Message rows, read one after the other.
+#[derive(Clone, Debug)]
+struct Rows<'a>(Items<'a>);
+
+impl<'a> Iterator for Rows<'a> {
+    type Item = Row<'a>;
+
+    fn next(&mut self) -> Option<Row<'a>> {
         let mut row = Row::default();
-        for (key, value) in message.members() {
-            let place = match &*key.text().unwrap_or_default() {
-                b"id" => &mut row.id,
-                b"role" => &mut row.role,
-                b"content" => &mut row.content,
-                b"tool_calls" => &mut row.tool_calls,
-                b"tool_call_id" => &mut row.tool_call_id,
-                b"tool_name" => &mut row.tool_name,
-                b"timestamp" => &mut row.timestamp,
-                b"token_count" => &mut row.token_count,
-                b"finish_reason" => &mut row.finish_reason,
-                b"reasoning" => &mut row.reasoning,
-                b"reasoning_content" => &mut row.reasoning_content,
-                b"active" => &mut row.active,
-                b"compacted" => &mut row.compacted,
-                b"_compressed_summary" => &mut row.compressed_summary,
-                b"display_kind" => &mut row.display_kind,
-                b"model_only" => &mut row.model_only,
-                b"withheld" => &mut row.withheld,
-                b"malformed" => &mut row.malformed,
-                _ => continue,
-            };
-            *place = Some(value).filter(|value| !value.is_null());
-        }
-        row
+        self.0.object(|key, value| row.set(key, value))?;
+        Some(row)
+    }
+}
+
+impl<'a> Row<'a> {
+    fn set(&mut self, key: Key<'a>, value: Raw<'a>) {
+        let name = key.quoted().unwrap_or_default();
+        let decoded = if name.contains(&b'\\') { key.text() } else { None };
+        let place = match decoded.as_deref().unwrap_or(name) {
+            b"id" => &mut self.id,
+            b"role" => &mut self.role,
+            b"content" => &mut self.content,
+            b"tool_calls" => &mut self.tool_calls,
+            b"tool_call_id" => &mut self.tool_call_id,
+            b"tool_name" => &mut self.tool_name,
+            b"timestamp" => &mut self.timestamp,
+            b"token_count" => &mut self.token_count,
+            b"finish_reason" => &mut self.finish_reason,
+            b"reasoning" => &mut self.reasoning,
+            b"reasoning_content" => &mut self.reasoning_content,
+            b"active" => &mut self.active,
+            b"compacted" => &mut self.compacted,
+            b"_compressed_summary" => &mut self.compressed_summary,
+            b"display_kind" => &mut self.display_kind,
+            b"model_only" => &mut self.model_only,
+            b"withheld" => &mut self.withheld,
+            b"malformed" => &mut self.malformed,
+            _ => return,
+        };
+        *place = Some(value).filter(|value| !value.is_null());
     }
 
     /// `messages.id`.

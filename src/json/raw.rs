@@ -253,7 +253,7 @@ impl<'a> Iterator for Members<'a> {
 }
 
 /// Items of an array, in order.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub struct Items<'a>(&'a [u8]);
 
 impl<'a> Iterator for Items<'a> {
@@ -261,6 +261,22 @@ impl<'a> Iterator for Items<'a> {
 
     fn next(&mut self) -> Option<Self::Item> {
         next_value(&mut self.0)
+    }
+}
+
+impl<'a> Items<'a> {
+    /// The members of the next item, if it is an object: whether it is. Reads it once, where the item itself
+    /// would be read to find its end and then again.
+    pub fn object(&mut self, mut each: impl FnMut(Key<'a>, Raw<'a>)) -> Option<bool> {
+        let at = self.0.iter().position(|b| !matches!(b, b' ' | b'\t' | b'\n' | b'\r' | b','))?;
+        let Some(b'{') = self.0.get(at) else { return self.next().map(|_| false) };
+        let mut members = Members(self.0.get(at + 1..).unwrap_or_default());
+        for (key, value) in &mut members {
+            each(key, value);
+        }
+        let end = members.0.iter().position(|b| *b == b'}').map_or(members.0.len(), |end| end + 1);
+        self.0 = members.0.get(end..).unwrap_or_default();
+        Some(true)
     }
 }
 
@@ -451,6 +467,20 @@ mod tests {
         assert_eq!(v.get("e").unwrap().members().count(), 0);
         assert_eq!(raw("[]").items().count(), 0);
         assert_eq!(raw("3").members().count(), 0);
+    }
+
+    #[test]
+    fn objects_in_an_array_are_walked_where_they_lie() {
+        let text = raw(r#"[ {"a":{"b":"}"},"c":[1]} ,7,[{"x":1}],{}, { } ,{"d" : null}]"#);
+        let mut items = text.items();
+        let mut seen = Vec::new();
+        let mut kinds = Vec::new();
+        while let Some(is_object) = items.object(|key, value| seen.push((key.bytes(), value.bytes()))) {
+            kinds.push(is_object);
+        }
+        assert_eq!(kinds, [true, false, false, true, true, true]);
+        let expected = [(&b"\"a\""[..], &br#"{"b":"}"}"#[..]), (b"\"c\"", b"[1]"), (b"\"d\"", b"null")];
+        assert_eq!(seen, expected);
     }
 
     #[test]

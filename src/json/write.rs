@@ -39,6 +39,12 @@ pub fn escape_str_into(out: &mut Vec<u8>, text: &str) {
     out.push(b'"');
 }
 
+/// The same for a piece of a text that is known to be UTF-8, cut anywhere, without the quotes: a large
+/// text need not be held as a token.
+pub fn escape_piece_into(out: &mut Vec<u8>, piece: &[u8]) {
+    escape_clean(out, piece);
+}
+
 /// The same without the quotes: for a token that is built from parts.
 pub fn escape_inside(out: &mut Vec<u8>, text: &[u8]) {
     match std::str::from_utf8(text) {

@@ -33,6 +33,8 @@ counts! {
     Failed = "failed",
     /// Outputs that their checker refused; never written.
     RoundTripFailures = "roundTripFailures",
+    /// Sessions of which the store could not give all.
+    Partial = "partial",
     /// Messages written.
     Messages = "messages",
     /// Cells and plumbing that were not NULL and were left out, by column.
@@ -107,6 +109,7 @@ pub const PACK: &[Count] = &[
     Count::Empty,
     Count::Failed,
     Count::RoundTripFailures,
+    Count::Partial,
     Count::Messages,
     Count::RedactedFields,
     Count::SkippedRoles,

@@ -81,6 +81,7 @@ impl<'s, 'a> Conversation<'s, 'a> {
     /// Choose the rows of a session and make its header.
     pub fn of(session: &'s Session<'a>, options: Options) -> Self {
         let mut counts = Counts::default();
+        counts.add(Count::Partial, session.is_partial().into());
         session.withheld().for_each(|column| counts.tally(Count::RedactedFields, &column));
         session.malformed().for_each(|column| counts.tally(Count::MalformedCells, &column));
         let (roles, glance) = choose(session, options, &mut counts);

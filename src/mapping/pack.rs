@@ -77,13 +77,19 @@ impl Packer {
             return Ok(None);
         }
         let header = conversation.header();
+        // What is known to lack something is older than any file there is.
+        let updated = if conversation.counts().sum(Count::Partial) > 0 {
+            f64::NEG_INFINITY
+        } else {
+            header.updated_at as f64
+        };
         let id = header.id.decoded();
         let output = Output {
             name: FileName::Convention(
                 Name::of(&header.id.utf16(), &header.title.utf16(), header.created_at as f64),
                 "curt",
             ),
-            who: Identity { id: id.to_vec(), updated: Some(header.updated_at as f64) },
+            who: Identity { id: id.to_vec(), updated: Some(updated) },
             write: &|to| conversation.write(to, self.layout),
         };
         let placed = output
@@ -112,7 +118,9 @@ fn runtime(row: &[u8]) -> Result<(Runtime, Raw<'_>), String> {
     const KNOWN: [(&str, Runtime); 3] =
         [("hermes", Runtime::Hermes), ("claude-code", Runtime::ClaudeCode), ("cursor", Runtime::Cursor)];
     let row = Raw::parse(row).map_err(|bad| bad.to_string())?;
-    let Some(runtime) = row.get("runtime") else { return Ok((Runtime::Hermes, row)) };
+    // The first field of every row that is like its page; the last one is nearly all of it.
+    let first = row.members().next().filter(|(key, _)| key.is("runtime")).map(|(_, value)| value);
+    let Some(runtime) = first.or_else(|| row.get("runtime")) else { return Ok((Runtime::Hermes, row)) };
     if let Some((_, known)) = KNOWN.into_iter().find(|(name, _)| runtime.is(name)) {
         return Ok((known, row));
     }

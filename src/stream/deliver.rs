@@ -25,6 +25,13 @@ pub enum Target<'t> {
     },
 }
 
+impl Target<'_> {
+    /// Whether this error would meet every output.
+    pub fn is_beyond(&self, error: &io::Error) -> bool {
+        matches!(self, Target::Folder { folder, .. } if folder.is_beyond(error))
+    }
+}
+
 /// Why an output did not arrive.
 #[derive(Debug)]
 pub enum Undelivered {

@@ -27,7 +27,7 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
 use super::operands::Named;
-use rustix::fs::OFlags;
+use rustix::fs::{Access, OFlags};
 use tempfile::TempPath;
 
 /// A draft of up to this many bytes stays in memory: nearly every conversation, and a file that turns out
@@ -208,6 +208,17 @@ impl Folder {
             }
             // Somebody took the name since we listed the folder: see who it is.
             self.add(name);
+        }
+    }
+
+    /// Whether this error would meet every file: a full disk, a folder that may not be written.
+    pub fn is_beyond(&self, error: &io::Error) -> bool {
+        match error.kind() {
+            ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::ReadOnlyFilesystem => true,
+            ErrorKind::PermissionDenied => {
+                rustix::fs::access(&*self.real, Access::WRITE_OK | Access::EXEC_OK).is_err()
+            }
+            _ => false,
         }
     }
 

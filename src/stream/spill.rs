@@ -44,6 +44,11 @@ impl Spill {
         self.front.is_empty()
     }
 
+    /// How many bytes were gathered.
+    pub fn gathered(&self) -> u64 {
+        self.filed + (self.front.len() + self.buffer.len()) as u64
+    }
+
     /// Make room in the buffer where it is used up.
     ///
     /// # Errors
@@ -112,7 +117,7 @@ impl Spill {
         out.write_all(&self.front)?;
         if let Some(file) = self.file.as_mut().filter(|_| self.filed > 0) {
             file.rewind()?;
-            let mut middle = io::BufReader::with_capacity(CHUNK, file.take(self.filed));
+            let mut middle = io::BufReader::with_capacity(self.room.min(CHUNK), file.take(self.filed));
             while let block @ [_, ..] = middle.fill_buf()? {
                 out.write_all(block)?;
                 let length = block.len();

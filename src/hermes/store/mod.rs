@@ -1,29 +1,40 @@
 //! A Hermes `state.db`, read while its agent may be writing it. With [`open`], the only place that names
 //! rusqlite.
 //!
-//! A session is read in pages of about a mebibyte of row text. Each is read in one short transaction,
-//! checked, and only then written: no lock of ours stands in the agent's way while a slow reader
-//! drains our output, a session of one page is whole or absent, and memory follows the largest cell.
-//! In WAL mode, where readers block nobody, one transaction spans all pages of a session.
+//! A session is gathered whole, in a [`Spill`], and only then written: it is whole or absent, no lock of
+//! ours stands in the agent's way while a slow reader drains our output, and memory follows the largest
+//! cell. In rollback mode, where a reader keeps the agent from committing, a long session is gathered in
+//! pages, a short transaction each, and from the start when a commit came between two of them.
 
+mod around;
 mod open;
 
 use std::collections::HashSet;
 use std::fmt::{self, Display};
+use std::fs;
 use std::io::{self, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use rusqlite::limits::Limit;
 use rusqlite::types::{ToSql, ToSqlOutput, ValueRef};
 use rusqlite::{Connection, ErrorCode, Row, params};
 
+use around::Around;
+pub use around::Read;
 pub use open::How;
 use open::Opened;
 
 use super::row::{self, Cell, Declared, FLAGS, MESSAGE, SESSION, Shape, USAGE};
+use crate::stream::spill::Spill;
 
-/// Row text to read before it is written. Most sessions are shorter.
-const PAGE: usize = 1 << 20;
+/// Row text to read in one transaction where that keeps the agent waiting. Most sessions are shorter.
+const PAGE: u64 = 1 << 20;
+
+/// A session of more than this waits in a file.
+const HELD: usize = 1 << 20;
+
+/// How often a session is read in pages. Then it is held on to, for the second that it may take.
+const TRIES: usize = 3;
 
 /// Without one of these there is nothing to convert. All else is optional: columns are probed by name
 /// in every release, the version is only reported (rulings, "Which stores").
@@ -53,6 +64,8 @@ pub enum Error {
     Changed,
     /// A session's id is not text, so that it cannot be asked for.
     Unspeakable,
+    /// Some of it lies on damaged pages.
+    Damaged,
 }
 
 impl Display for Error {
@@ -67,6 +80,7 @@ impl Display for Error {
             Error::Foreign(missing) => write!(f, "not a Hermes store this tool can read: {missing}"),
             Error::Changed => f.write_str("changed while it was read"),
             Error::Unspeakable => f.write_str("its id cannot be written in UTF-8"),
+            Error::Damaged => f.write_str("database disk image is malformed"),
         }
     }
 }
@@ -86,13 +100,17 @@ impl From<rusqlite::Error> for Error {
 }
 
 impl Error {
+    fn is_damage(&self) -> bool {
+        matches!(self, Error::Sqlite(error) if is_damage(error))
+    }
+
     /// Whether this session is at fault (damaged or oversized), and not the store or the machine.
     pub fn is_of_session(&self) -> bool {
         match self {
             Error::Sqlite(error) => {
                 matches!(error.sqlite_error_code(), Some(ErrorCode::DatabaseCorrupt | ErrorCode::TooBig))
             }
-            Error::Unspeakable => true,
+            Error::Unspeakable | Error::Damaged => true,
             _ => false,
         }
     }
@@ -118,9 +136,29 @@ pub struct Pick {
     pub since: Option<f64>,
 }
 
+/// The store at `path` and those of the agent's profiles beside it, `profiles/*/state.db`, in byte order.
+///
+/// # Errors
+/// The folder of the profiles is there and cannot be read.
+pub fn with_profiles(path: PathBuf) -> io::Result<Vec<PathBuf>> {
+    let folder = path.parent().unwrap_or(Path::new("")).join("profiles");
+    let entries = match fs::read_dir(folder) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(vec![path]),
+        entries => entries?,
+    };
+    let mut profiles: Vec<PathBuf> =
+        entries.map(|entry| Ok(entry?.path().join("state.db"))).collect::<io::Result<_>>()?;
+    profiles.retain(|store| store.exists());
+    profiles.sort_unstable_by(|a, b| a.as_os_str().cmp(b.as_os_str()));
+    profiles.insert(0, path);
+    Ok(profiles)
+}
+
 /// What [`Store::sessions`] found.
 #[derive(Debug)]
 pub struct Found {
+    /// Some of the sessions cannot be read. Those that anything names are among `sessions`.
+    pub is_damaged: bool,
     /// By `started_at` as SQLite orders it (missing, numbers, text, bytes), then by the bytes of the id.
     pub sessions: Vec<Session>,
     /// Ids of [`Pick::sessions`] that this store does not have at all.
@@ -166,15 +204,21 @@ impl From<ValueRef<'_>> for Id {
     }
 }
 
-impl ToSql for Id {
-    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
-        Ok(ToSqlOutput::Borrowed(match self {
+impl Id {
+    fn value(&self) -> ValueRef<'_> {
+        match self {
             Id::Null => ValueRef::Null,
             Id::Integer(n) => ValueRef::Integer(*n),
             Id::Real(n) => ValueRef::Real(*n),
             Id::Text(bytes) => ValueRef::Text(bytes),
             Id::Blob(bytes) => ValueRef::Blob(bytes),
-        }))
+        }
+    }
+}
+
+impl ToSql for Id {
+    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
+        Ok(ToSqlOutput::Borrowed(self.value()))
     }
 }
 
@@ -186,8 +230,11 @@ pub struct Store {
     asks: Asks,
     facts: row::Store,
     max_bytes: u64,
-    /// One page, reused.
-    buffer: Vec<u8>,
+    salvage: bool,
+    /// Set when damage was met.
+    around: Option<Around>,
+    /// One session, reused.
+    gathered: Spill,
 }
 
 /// What to ask of this store.
@@ -198,6 +245,8 @@ struct Asks {
     session_sql: String,
     /// `None`: the table came with schema 20.
     usage_sql: Option<String>,
+    /// What comes after the columns in it.
+    usage_from: Option<String>,
     /// All messages of `?1`.
     messages_sql: String,
     /// Those after id `?2`.
@@ -207,16 +256,6 @@ struct Asks {
     has_key: bool,
     /// What ids are bound as is what they are.
     is_utf8: bool,
-}
-
-/// How far a page came.
-enum Page {
-    /// The session is gone since it was listed.
-    Gone,
-    /// To this message; there may be more.
-    Cut(i64),
-    /// To the end of the row.
-    Last,
 }
 
 impl Store {
@@ -248,8 +287,14 @@ impl Store {
                 continue;
             }
             let (asks, facts, is_wal) = probed?;
-            return Ok(Store { opened, is_wal, asks, facts, max_bytes, buffer: Vec::new() });
+            let (salvage, around, gathered) = (false, None, Spill::of(HELD));
+            return Ok(Store { opened, is_wal, asks, facts, max_bytes, salvage, around, gathered });
         }
+    }
+
+    /// Write also what can be read of a session that is damaged.
+    pub fn salvage(&mut self) {
+        self.salvage = true;
     }
 
     /// The version the store claims.
@@ -260,12 +305,21 @@ impl Store {
     /// The sessions picked, in order.
     ///
     /// The last activity of a session, for [`Pick::since`], is the latest of its messages' times, its
-    /// `ended_at` and its `started_at` that can be trusted; a session without any is not picked.
+    /// `ended_at` and its `started_at` that can be trusted; a session without any is not picked. One that
+    /// damage hides is picked for whatever it may be.
     ///
     /// # Errors
     /// What SQLite says.
     pub fn sessions(&mut self, pick: &Pick) -> Result<Found, Error> {
-        let found = self.settled(|store| store.list(pick));
+        let mut found = self.settled(|store| store.list(pick));
+        if found.as_ref().is_err_and(Error::is_damage) && self.look_around()? {
+            found = self.settled(|store| store.list(pick));
+            if found.as_ref().is_err_and(Error::is_damage) {
+                // What the messages say of their times is lost.
+                let pick = Pick { since: None, ..pick.clone() };
+                found = self.settled(|store| store.list(&pick));
+            }
+        }
         self.release();
         found
     }
@@ -273,47 +327,44 @@ impl Store {
     /// Write the row of a session, if it is still there.
     ///
     /// # Errors
-    /// A session that cannot be read leaves nothing in `out`, unless it is longer than a page: then its
-    /// line ends where reading did, and is no JSON.
-    pub fn write(&mut self, session: &Session, out: &mut dyn Write) -> Result<(), Failure> {
-        let mut buffer = std::mem::take(&mut self.buffer);
-        let written = self.write_pages(session, &mut buffer, out);
-        self.buffer = buffer;
+    /// A session that cannot be read leaves nothing in `out`.
+    pub fn write(&mut self, session: &Session, out: &mut dyn Write) -> Result<Read, Failure> {
+        let mut gathered = std::mem::replace(&mut self.gathered, Spill::of(HELD));
+        let read = self.gather(session, &mut gathered);
+        self.release();
+        let written = match read {
+            // What a UTF-16 store holds of half a surrogate pair comes out as another text.
+            Ok(Read::Gone) if !self.asks.is_utf8 => Err(Failure::Session(Error::Unspeakable)),
+            Ok(Read::Gone) => Ok(Read::Gone),
+            Ok(Read::Partial) if !self.salvage => Err(Failure::Session(Error::Damaged)),
+            Ok(read) => gathered.write(&mut &mut *out).map(|()| read).map_err(Failure::Output),
+            Err(error) => Err(Failure::Session(error)),
+        };
+        gathered.clear().map_err(|error| Failure::Session(error.into()))?;
+        self.gathered = gathered;
         written
     }
 
-    fn write_pages(
-        &mut self,
-        session: &Session,
-        buffer: &mut Vec<u8>,
-        out: &mut dyn Write,
-    ) -> Result<(), Failure> {
-        let mut after = None;
-        loop {
-            let page = self.settled(|store| {
-                buffer.clear();
-                store.page(session, after, buffer)
-            });
-            if !(self.is_wal && matches!(page, Ok(Page::Cut(_)))) {
-                self.release();
-            }
-            match page {
-                Ok(Page::Gone) if self.asks.is_utf8 => return Ok(()),
-                // What a UTF-16 store holds of half a surrogate pair comes out as another text.
-                Ok(Page::Gone) => return Err(Failure::Session(Error::Unspeakable)),
-                Ok(Page::Cut(last)) => {
-                    out.write_all(buffer).map_err(Failure::Output)?;
-                    after = Some(last);
-                }
-                Ok(Page::Last) => return out.write_all(buffer).map_err(Failure::Output),
-                Err(error) => {
-                    if after.is_some() {
-                        out.write_all(b"\n").map_err(Failure::Output)?;
-                    }
-                    return Err(Failure::Session(error));
-                }
-            }
+    fn gather(&mut self, session: &Session, out: &mut Spill) -> Result<Read, Error> {
+        let read = self.settled(|store| store.row(session, out));
+        if !read.as_ref().is_err_and(Error::is_damage) || !self.look_around()? {
+            return read;
         }
+        self.settled(|store| match &store.around {
+            Some(around) => around.read(store, session, out),
+            // It was no damage, but a store that changed.
+            None => store.row(session, out),
+        })
+    }
+
+    /// Find a way around the damage, once; whether there is one.
+    fn look_around(&mut self) -> Result<bool, Error> {
+        // What is made in a transaction of ours goes with it.
+        self.release();
+        if self.around.is_none() {
+            self.around = Around::of(&self.opened.conn, &self.asks)?;
+        }
+        Ok(self.around.is_some())
     }
 
     /// Messages whose session is missing: its id and how many.
@@ -330,22 +381,22 @@ impl Store {
             )?;
             let rows =
                 statement.query_map([], |row| Ok((Session { id: row.get_ref(0)?.into() }, row.get(1)?)))?;
-            rows.collect()
+            Ok(rows.collect::<Result<_, _>>()?)
         });
         self.release();
         orphans
     }
 
     /// `read` in a transaction, which stays open; and once more when what it read does not count.
-    fn settled<T>(&mut self, mut read: impl FnMut(&Store) -> rusqlite::Result<T>) -> Result<T, Error> {
+    fn settled<T>(&mut self, mut read: impl FnMut(&Store) -> Result<T, Error>) -> Result<T, Error> {
         loop {
-            let done = self.hold().and_then(|()| read(self)).map_err(Error::from);
+            let done = self.hold().map_err(Error::from).and_then(|()| read(self));
             if !self.opened.is_spoiled(done.as_ref().err())? {
                 return done;
             }
             let again = Store::probe(self.opened.again()?, self.max_bytes)?;
             // One run says one thing about the store.
-            *self = Store { facts: self.facts, ..again };
+            *self = Store { facts: self.facts, salvage: self.salvage, ..again };
         }
     }
 
@@ -364,8 +415,12 @@ impl Store {
         }
     }
 
-    fn list(&self, pick: &Pick) -> rusqlite::Result<Found> {
-        let ended = if self.asks.has_ended_at { "s.ended_at" } else { "NULL" };
+    fn list(&self, pick: &Pick) -> Result<Found, Error> {
+        let (from, ended, is_lost) = match &self.around {
+            Some(_) => ("temp.known", "s.ended_at", "s.number IS NULL"),
+            None if self.asks.has_ended_at => ("main.sessions", "s.ended_at", "0"),
+            None => ("main.sessions", "NULL", "0"),
+        };
         let (last, activity) = match pick.since {
             None => ("NULL", String::new()),
             Some(_) => (
@@ -378,7 +433,7 @@ impl Store {
             ),
         };
         let mut statement = self.opened.conn.prepare(&format!(
-            "SELECT s.id, s.source, s.started_at, {ended}, {last} FROM main.sessions AS s {activity}
+            "SELECT s.id, s.source, s.started_at, {ended}, {last}, {is_lost} FROM {from} AS s {activity}
              ORDER BY s.started_at, s.id COLLATE BINARY"
         ))?;
         let mut rows = statement.query([])?;
@@ -398,21 +453,53 @@ impl Store {
                 Ok(moments.into_iter().any(|moment| moment >= since))
             };
             if (wanted.is_empty() || wanted.contains(name.as_str()))
-                && (pick.sources.is_empty() || pick.sources.iter().any(|s| is_text(row.get_ref(1), s)))
-                && is_active()?
+                && (row.get(5)?
+                    || (pick.sources.is_empty() || pick.sources.iter().any(|s| is_text(row.get_ref(1), s)))
+                        && is_active()?)
             {
                 sessions.push(session);
             }
         }
         let unknown = pick.sessions.iter().filter(|id| unknown.contains(id.as_str())).cloned().collect();
-        Ok(Found { sessions, unknown })
+        let is_damaged = self.around.as_ref().is_some_and(|around| !around.has_all_sessions);
+        Ok(Found { is_damaged, sessions, unknown })
     }
 
-    /// Append the messages after `after`, and before the first ones what stands before them.
-    fn page(&self, session: &Session, after: Option<i64>, out: &mut Vec<u8>) -> rusqlite::Result<Page> {
-        if after.is_none() && !self.head(session, out)? {
-            return Ok(Page::Gone);
+    /// Append the row of a session.
+    fn row(&self, session: &Session, out: &mut Spill) -> Result<Read, Error> {
+        let keeps_waiting = self.opened.takes_locks() && !self.is_wal;
+        for attempt in 0.. {
+            out.clear()?;
+            let version = if keeps_waiting { self.version()? } else { 0 };
+            if !self.head(session, out)? {
+                return Ok(Read::Gone);
+            }
+            let mut after = None;
+            loop {
+                after = self.page(session, after, out)?;
+                if after.is_none() {
+                    return Ok(Read::Whole);
+                }
+                if keeps_waiting && attempt < TRIES {
+                    self.release();
+                    self.hold()?;
+                    if self.version()? != version {
+                        break;
+                    }
+                }
+            }
         }
+        Ok(Read::Gone)
+    }
+
+    /// What another connection's commit changes.
+    fn version(&self) -> rusqlite::Result<i64> {
+        self.opened.conn.query_row("PRAGMA data_version", [], |row| row.get(0))
+    }
+
+    /// Append the messages after `after`: to which one, when there may be more.
+    fn page(&self, session: &Session, after: Option<i64>, out: &mut Spill) -> Result<Option<i64>, Error> {
+        let start = out.gathered();
         let sql = if after.is_none() { &self.asks.messages_sql } else { &self.asks.more_sql };
         let mut statement = self.opened.conn.prepare_cached(sql)?;
         let mut rows = match after {
@@ -422,42 +509,46 @@ impl Store {
         let mut is_first = after.is_none();
         while let Some(row) = rows.next()? {
             if !std::mem::take(&mut is_first) {
-                out.push(b',');
+                out.buffer().push(b',');
             }
             row::object(out, &self.asks.message, |at| cell(row, at))?;
-            if out.len() >= PAGE
+            out.settle()?;
+            if out.gathered() - start >= PAGE
                 && self.asks.has_key
                 && let ValueRef::Integer(id) = row.get_ref(0)?
             {
-                return Ok(Page::Cut(id));
+                return Ok(Some(id));
             }
         }
-        out.extend_from_slice(b"]}\n");
-        Ok(Page::Last)
+        out.buffer().extend_from_slice(b"]}\n");
+        Ok(None)
     }
 
     /// Append the row up to its messages; `false` when the session is not there.
-    fn head(&self, session: &Session, out: &mut Vec<u8>) -> rusqlite::Result<bool> {
+    fn head(&self, session: &Session, out: &mut Spill) -> Result<bool, Error> {
         let mut statement = self.opened.conn.prepare_cached(&self.asks.session_sql)?;
         let mut rows = statement.query(params![session.id])?;
         let Some(row) = rows.next()? else { return Ok(false) };
-        let usage = self.usage(session)?;
-        row::open_session(out, self.facts, &self.asks.session, &usage, |at| cell(row, at))?;
+        let usage = |out: &mut Spill| self.usage(self.asks.usage_sql.as_deref(), session, out);
+        row::open_session(out, self.facts, &self.asks.session, usage, false, |at| cell(row, at))?;
         Ok(true)
     }
 
-    /// The array of the session's usage; empty text when the store keeps none.
-    fn usage(&self, session: &Session) -> rusqlite::Result<Vec<u8>> {
-        let mut out = Vec::new();
-        let Some(sql) = &self.asks.usage_sql else { return Ok(out) };
+    /// Append the session's usage; nothing when the store keeps none.
+    fn usage(&self, sql: Option<&str>, session: &Session, out: &mut Spill) -> Result<(), Error> {
+        let Some(sql) = sql else { return Ok(()) };
         let mut statement = self.opened.conn.prepare_cached(sql)?;
         let mut rows = statement.query(params![session.id])?;
+        out.buffer().extend_from_slice(b",\"usage\":[");
+        let mut is_first = true;
         while let Some(row) = rows.next()? {
-            out.push(if out.is_empty() { b'[' } else { b',' });
-            row::object(&mut out, &self.asks.usage, |at| cell(row, at))?;
+            if !std::mem::take(&mut is_first) {
+                out.buffer().push(b',');
+            }
+            row::object(out, &self.asks.usage, |at| cell(row, at))?;
         }
-        out.extend_from_slice(if out.is_empty() { b"[]" } else { b"]" });
-        Ok(out)
+        out.buffer().push(b']');
+        Ok(())
     }
 }
 
@@ -492,14 +583,11 @@ impl Asks {
             ["first_seen", "model"].into_iter().filter(|n| usage.columns.iter().any(|c| c.name == *n));
         let rowid = has_rowid(conn, "session_model_usage").then_some("rowid");
         let order = order.chain(rowid).collect::<Vec<_>>().join(", ");
-        let usage_sql = has_usage.then(|| {
-            let asked = asked(&usage);
+        let usage_from = has_usage.then(|| {
             let order = if order.is_empty() { String::new() } else { format!(" ORDER BY {order}") };
-            format!(
-                "SELECT {asked} FROM main.session_model_usage AS t WHERE {}{order}",
-                is_id("t.session_id")
-            )
+            format!("main.session_model_usage AS t WHERE {}{order}", is_id("t.session_id"))
         });
+        let usage_sql = usage_from.as_ref().map(|from| format!("SELECT {} FROM {from}", asked(&usage)));
         let asked = asked(&message);
         let rows = Rows::of(conn)?;
         let messages = |after| format!("SELECT {asked} FROM {}", rows.of_session(after));
@@ -512,6 +600,7 @@ impl Asks {
             message,
             session_sql,
             usage_sql,
+            usage_from,
             messages_sql,
             more_sql,
             has_ended_at,
@@ -657,18 +746,31 @@ fn schema_version(conn: &Connection) -> Result<Option<i64>, Error> {
 
 /// From an index in every release.
 fn newest(conn: &Connection) -> Option<f64> {
-    let sql = format!("SELECT CAST(max(timestamp) AS REAL) FROM main.messages WHERE {TRUSTED}");
-    conn.query_row(&sql, [], |row| row.get(0)).ok().flatten()
+    // An index may be damaged where the table is not.
+    ["", "NOT INDEXED"].into_iter().find_map(|way| {
+        let sql = format!("SELECT CAST(max(timestamp) AS REAL) FROM main.messages {way} WHERE {TRUSTED}");
+        conn.query_row(&sql, [], |row| row.get(0)).ok().flatten()
+    })
 }
 
-fn cell<'r>(row: &'r Row<'_>, at: usize) -> rusqlite::Result<Cell<'r>> {
-    Ok(match row.get_ref(at)? {
-        ValueRef::Null => Cell::Null,
-        ValueRef::Integer(n) => Cell::Integer(n),
-        ValueRef::Real(n) => Cell::Real(n),
-        ValueRef::Text(bytes) => Cell::Text(bytes),
-        ValueRef::Blob(bytes) => Cell::Blob(bytes),
-    })
+fn is_damage(error: &rusqlite::Error) -> bool {
+    error.sqlite_error_code() == Some(ErrorCode::DatabaseCorrupt)
+}
+
+fn cell<'r>(row: &'r Row<'_>, at: usize) -> Result<Cell<'r>, Error> {
+    Ok(row.get_ref(at)?.into())
+}
+
+impl<'a> From<ValueRef<'a>> for Cell<'a> {
+    fn from(value: ValueRef<'a>) -> Cell<'a> {
+        match value {
+            ValueRef::Null => Cell::Null,
+            ValueRef::Integer(n) => Cell::Integer(n),
+            ValueRef::Real(n) => Cell::Real(n),
+            ValueRef::Text(bytes) => Cell::Text(bytes),
+            ValueRef::Blob(bytes) => Cell::Blob(bytes),
+        }
+    }
 }
 
 fn number(value: ValueRef<'_>) -> Option<f64> {
@@ -685,9 +787,6 @@ fn is_text(value: rusqlite::Result<ValueRef<'_>>, wanted: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use std::fs;
-    use std::path::PathBuf;
-
     use rusqlite::OpenFlags;
     use tempfile::TempDir;
 
@@ -854,7 +953,7 @@ mod tests {
     /// Messages of half a page each.
     fn say_much(agent: &Connection) {
         for letter in ["p", "q", "r", "s", "t"] {
-            say(agent, "a", &letter.repeat(PAGE / 2));
+            say(agent, "a", &letter.repeat(PAGE as usize / 2));
         }
     }
 
@@ -871,7 +970,7 @@ mod tests {
             store.write(&sessions[0], &mut out).unwrap();
             let mut one_go = Vec::new();
             store.write(&sessions[0], &mut one_go).unwrap();
-            assert!(out.0.len() > 2 * PAGE);
+            assert!(out.0.len() as u64 > 2 * PAGE);
             assert_eq!(strip_newest(&out.0), strip_newest(&one_go), "{pragmas}");
         }
     }
@@ -881,34 +980,51 @@ mod tests {
     }
 
     #[test]
-    fn in_wal_mode_the_pages_of_a_session_are_of_one_moment() {
-        let (_dir, path, agent) = store("PRAGMA journal_mode = WAL;");
-        say_much(&agent);
-        let mut store = Store::open(&path, How::Careful, 0).unwrap();
-        let sessions = listed(&mut store);
-        let mut out = Meanwhile(Vec::new(), || say(&agent, "a", "later"));
-        store.write(&sessions[0], &mut out).unwrap();
-        assert!(memchr::memmem::find(&out.0, b"later").is_none());
-        assert!(out.0.ends_with(b"]}\n"));
-        assert!(written(&mut store, &sessions[0]).contains("later"));
-    }
-
-    #[test]
-    fn a_page_read_while_the_file_changes_is_read_again() {
-        let (_dir, path, agent) = store("");
-        say_much(&agent);
-        let mut store = Store::open(&path, How::Careful, 0).unwrap();
-        let sessions = listed(&mut store);
-        let mut done = false;
-        let mut out = Meanwhile(Vec::new(), || {
-            if !std::mem::replace(&mut done, true) {
-                say(&agent, "a", "later");
+    fn a_session_that_is_written_anew_between_two_pages_is_of_one_moment() {
+        use std::sync::atomic::{AtomicBool, Ordering};
+        for pragmas in ["", "PRAGMA journal_mode = WAL;"] {
+            let (_dir, path, agent) = store(&format!("{pragmas} PRAGMA synchronous = OFF;"));
+            agent.busy_timeout(std::time::Duration::from_secs(10)).unwrap();
+            let rewrite = |letter: &str| {
+                agent.execute_batch("BEGIN IMMEDIATE; DELETE FROM messages").unwrap();
+                (0..6).for_each(|_| say(&agent, "a", &letter.repeat(PAGE as usize / 2)));
+                agent.execute_batch("COMMIT").unwrap();
+            };
+            rewrite("a");
+            let done = AtomicBool::new(false);
+            let rows: Vec<_> = std::thread::scope(|scope| {
+                let reader = scope.spawn(|| {
+                    let read = |_| {
+                        let mut store = Store::open(&path, How::Careful, 0)?;
+                        let session = Session { id: Id::Text(b"a".to_vec()) };
+                        let mut row = Vec::new();
+                        store.write(&session, &mut row).map(|_| row).map_err(|failure| match failure {
+                            Failure::Session(error) => error,
+                            Failure::Output(error) => error.into(),
+                        })
+                    };
+                    let rows = (0..8).map(read).collect();
+                    done.store(true, Ordering::Relaxed);
+                    rows
+                });
+                for letter in ["b", "c", "d", "e", "f"].into_iter().cycle() {
+                    rewrite(letter);
+                    if done.load(Ordering::Relaxed) {
+                        break;
+                    }
+                }
+                reader.join().unwrap()
+            });
+            let mut moments = std::collections::HashSet::new();
+            for row in rows {
+                let row = String::from_utf8(row.unwrap()).unwrap();
+                let contents: Vec<_> =
+                    row.split("\"content\":\"").skip(1).map(|rest| rest.chars().next()).collect();
+                assert!(contents.len() == 6 && row.ends_with("]}\n"), "{contents:?}");
+                assert!(contents.windows(2).all(|pair| pair[0] == pair[1]), "{contents:?}");
+                moments.insert(contents[0]);
             }
-        });
-        store.write(&sessions[0], &mut out).unwrap();
-        let row = String::from_utf8(out.0).unwrap();
-        for once in ["one", "later", "\"id\":7,"] {
-            assert_eq!(row.matches(once).count(), 1, "{once}");
+            assert!(moments.len() > 1, "the agent wrote nothing meanwhile");
         }
     }
 
@@ -989,7 +1105,7 @@ mod tests {
         let mut row = |session: &Session| {
             let mut out = Vec::new();
             match store.write(session, &mut out) {
-                Ok(()) => Ok(String::from_utf8(out).unwrap()),
+                Ok(_) => Ok(String::from_utf8(out).unwrap()),
                 Err(Failure::Session(error)) => Err(error.to_string()),
                 Err(Failure::Output(_)) => unreachable!(),
             }

@@ -17,7 +17,7 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 use tempfile::TempDir;
 
-use super::Error;
+use super::{Error, is_damage};
 
 /// How long to wait for a writer that holds the file for itself.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -137,7 +137,12 @@ fn by(way: Way, file: &Path) -> Result<(Connection, Option<TempDir>), Error> {
         Way::Shared => (connection(file, "mode=ro", read_only)?, None),
         Way::Copy => private_copy(file)?,
     };
-    conn.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))?;
+    let look = || conn.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()));
+    if look().is_err_and(|error| is_damage(&error)) {
+        // It may be cut short or hold a table that makes no sense, and still have ours. Nothing is written.
+        conn.pragma_update(None, "writable_schema", true)?;
+        look()?;
+    }
     Ok((conn, copy))
 }
 
