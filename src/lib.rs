@@ -2,9 +2,10 @@
 //! store, through `.curt` (one file a conversation), and on into other agents.
 //!
 //! ```text
-//!  state.db ──hermes-dump──▶ session rows ──curt-pack──▶ .curt ──curt2cc──▶ Claude Code JSONL
-//!                                (NDJSON)                  │                        │
-//!                                                  curt-check, curt-name      cc-chain-check
+//!  state.db ─hermes-dump─┐                              ┌─curt2cc──▶ Claude Code JSONL, cc-chain-check
+//!  *.jsonl ──cc-dump──────┼▶ session rows ─curt-pack─▶ .curt ─curt-check, curt-name, curt-cat, curt-zip
+//!  chats/ ───cursor-dump──┘    (NDJSON)
+//!                                 └─lake-pack─▶ events ─lake-scrub─▶ ─lake-spool─▶ spool
 //! ```
 //!
 //! # Floors
