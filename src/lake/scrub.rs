@@ -576,7 +576,8 @@ mod tests {
 
         #[test]
         fn planted_secrets_are_found(
-            before in "[a-z .,\\n]{0,200}", after in "[a-z .,\\n]{0,200}", rule in 0..RULES.len(),
+            // Without dots: by chance `.env` stands there, and then all is withheld for that.
+            before in "[a-z ,\\n]{0,200}", after in "[a-z ,\\n]{0,200}", rule in 0..RULES.len(),
         ) {
             let rule = RULES.get(rule).unwrap();
             let (text, found) = told(&format!("{before}\n{}\n{after}", rule.example()));
