@@ -108,7 +108,7 @@ fn kill_9_leaves_whole_files_alone() {
     let old = dir.read("rows");
     let begun = std::time::Instant::now();
     sh(&dir, "curt-pack -o whole rows").ok();
-    let long = begun.elapsed().as_micros() as u64;
+    let mut long = begun.elapsed().as_micros() as u64;
     (0..120).for_each(|n| say(&conn, &format!("x_{n:04}"), "more"));
     sh(&dir, "hermes-dump state.db >new && curt-pack -o new-whole new").ok();
     let told = |folder: &str| -> BTreeMap<String, Vec<u8>> {
@@ -134,7 +134,11 @@ fn kill_9_leaves_whole_files_alone() {
             .unwrap();
         std::thread::sleep(Duration::from_micros((seed >> 33) % (long + long / 4)));
         run.kill().unwrap();
-        killed += u64::from(run.wait().unwrap().code().is_none());
+        match run.wait().unwrap().code() {
+            None => killed += 1,
+            // A machine that was busy with another test when we measured is quicker now.
+            Some(_) => long = (long * 3 / 4).max(1000),
+        }
         for (name, bytes) in told("archive").into_iter().filter(|(name, _)| !name.starts_with('.')) {
             let is_whole = [&before, &after].iter().any(|whole| whole.get(&name) == Some(&bytes));
             torn += usize::from(!is_whole);
