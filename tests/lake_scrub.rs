@@ -107,8 +107,8 @@ fn b20_secrets_are_found_however_they_are_spelled() {
         "~/.netrc",
         ".npmrc",
         "/etc/secrets/token",
-        "/root/.docker/config.json",
-        "/root/.kube/config",
+        "/home/me/.docker/config.json",
+        "/home/me/.kube/config",
         "/var/vault/approle",
         ".env",
         "x/.env.production",
@@ -117,7 +117,7 @@ fn b20_secrets_are_found_however_they_are_spelled() {
         let out = scrubbed(&tool(&format!("{{\"path\":\"{path}\"}}"), "hush", ""));
         assert!(out.contains("\"denied_path\"") && !out.contains("hush"), "{path}: {out}");
     }
-    for command in ["cat ~/.aws/credentials", "base64 <'.env'|wc", "cat .ne\\\"\\\"trc; cat /root/.netrc"] {
+    for command in ["cat ~/.aws/credentials", "base64 <'.env'|wc", "cat .ne\\\"\\\"trc; cat /home/me/.netrc"] {
         let out = scrubbed(&tool(&format!("{{\"command\":\"{command}\"}}"), "hush", ""));
         assert!(out.contains("\"denied_path\"") && !out.contains("hush"), "{command}: {out}");
     }
