@@ -117,7 +117,8 @@ fn b20_secrets_are_found_however_they_are_spelled() {
         let out = scrubbed(&tool(&format!("{{\"path\":\"{path}\"}}"), "hush", ""));
         assert!(out.contains("\"denied_path\"") && !out.contains("hush"), "{path}: {out}");
     }
-    for command in ["cat ~/.aws/credentials", "base64 <'.env'|wc", "cat .ne\\\"\\\"trc; cat /home/me/.netrc"] {
+    for command in ["cat ~/.aws/credentials", "base64 <'.env'|wc", "cat .ne\\\"\\\"trc; cat /home/me/.netrc"]
+    {
         let out = scrubbed(&tool(&format!("{{\"command\":\"{command}\"}}"), "hush", ""));
         assert!(out.contains("\"denied_path\"") && !out.contains("hush"), "{command}: {out}");
     }
