@@ -1,8 +1,10 @@
 //! lake-pack: rows to events, and the faults of the importer that it follows, each by its number.
 
+use super::common::{Cmd, Dir, Output2};
+#[cfg(feature = "sqlite")]
+use super::common::{data, sh};
+#[cfg(feature = "sqlite")]
 use std::collections::BTreeSet;
-
-use super::common::{Cmd, Dir, Output2, data, sh};
 
 fn pack() -> Cmd {
     Cmd::new("lake-pack").args(["--fleet=f", "--agent=a", "--host-id=sha256:h"])
