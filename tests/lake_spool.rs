@@ -189,12 +189,8 @@ fn b09_killed_at_any_point_nothing_is_lost_and_nothing_comes_twice() {
     let events: String = (0..20).map(|n| session(&format!("s{n}"), 30, true)).collect();
     let input = dir.write("events", &events);
     let kills: u32 = std::env::var("KILLS").ok().and_then(|n| n.parse().ok()).unwrap_or(32);
-    // Spread over a run, however long one takes here.
-    let begun = std::time::Instant::now();
-    spool(&dir, &events).status(0);
-    let mut long = begun.elapsed().as_micros() as u64;
-    fs::remove_dir_all(dir.join("lake")).unwrap();
     let (mut seed, mut killed) = (7_u64, 0);
+    let pending = dir.join("lake/import/hermes.pending");
     for round in 0..kills {
         seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         let mut run = Command::new(super::common::programs().join("lake-spool"))
@@ -205,12 +201,13 @@ fn b09_killed_at_any_point_nothing_is_lost_and_nothing_comes_twice() {
             .stderr(Stdio::null())
             .spawn()
             .unwrap();
-        sleep(Duration::from_micros((seed >> 33) % (long + long / 8)));
-        let _ = run.kill();
-        match run.wait().unwrap().code() {
-            None => killed += 1,
-            Some(_) => long = (long * 7 / 8).max(1000),
+        // Most of a run is reading: three of four are killed while it stores.
+        while round % 4 != 0 && !pending.exists() && run.try_wait().unwrap().is_none() {
+            sleep(Duration::from_micros(50));
         }
+        sleep(Duration::from_micros((seed >> 33) % 12_000));
+        let _ = run.kill();
+        killed += u32::from(run.wait().unwrap().code().is_none());
         if round % 4 == 3 {
             spool(&dir, &events).status(0);
             agree(&dir, 20, 32);

@@ -52,22 +52,15 @@ fn run(mut args: Args, shell: &mut Shell) -> Result<(), Stop> {
     }
     let files = std::mem::take(&mut args.files);
     let files = inputs(files, args.files0_from.take()).map_err(Stop::usage)?;
-    let mut folder = match args.output.as_ref().map(|dir| Folder::open(&dir.0, whose)).transpose() {
-        Ok(folder) => folder,
-        Err(error) => {
-            shell.trouble(&"", &error);
-            return Ok(());
-        }
-    };
+    let folder = args.output.as_ref().map(|dir| Folder::open(&dir.0, whose)).transpose();
+    let Some(mut folder) = shell.tried(&"", folder) else { return Ok(()) };
     for input in files {
         match input {
             Ok(input) => bodies(&input, folder.as_mut(), &args, shell)?,
             Err(bad) => shell.trouble(&bad.place, &bad.reason),
         }
     }
-    if let Some(Err(error)) = folder.map(Folder::finish) {
-        shell.trouble(&"", &error);
-    }
+    shell.tried(&"", folder.map_or(Ok(()), Folder::finish));
     Ok(())
 }
 
@@ -77,23 +70,10 @@ fn bodies(
     args: &Args,
     shell: &mut Shell,
 ) -> Result<(), Stop> {
-    let mut bodies = match Bodies::of(input) {
-        Ok(bodies) => bodies.limit(args.max_bytes.0).with_header().spilling(),
-        Err(error) => {
-            shell.trouble(input, &error);
-            return Ok(());
-        }
-    };
+    let Some(bodies) = shell.tried(input, Bodies::of(input)) else { return Ok(()) };
+    let mut bodies = bodies.limit(args.max_bytes.0).with_header().spilling();
     let layout = if args.pretty || args.output.is_some() { Layout::Tabs } else { Layout::Line };
-    loop {
-        let judged = match bodies.next() {
-            Ok(Some(judged)) => judged,
-            Ok(None) => return Ok(()),
-            Err(error) => {
-                shell.trouble(input, &error);
-                return Ok(());
-            }
-        };
+    while let Some(judged) = shell.tried(input, bodies.next()).flatten() {
         let place = judged.place(input);
         let header = match judged.verdict {
             Ok(header) => header,
@@ -118,4 +98,5 @@ fn bodies(
             Err(why) => shell.fault(&place, &why),
         }
     }
+    Ok(())
 }

@@ -54,24 +54,12 @@ fn run(args: Args, shell: &mut Shell) -> Result<(), Stop> {
                 continue;
             }
         };
-        let mut bodies = match Bodies::of(&input) {
-            Ok(bodies) => bodies.limit(args.max_bytes.0).with_header(),
-            Err(error) => {
-                shell.trouble(&input, &error);
-                continue;
-            }
-        };
-        loop {
-            match bodies.next() {
-                Ok(Some(judged)) => match &judged.verdict {
-                    Ok(header) => write!(shell.out, "{}{end}", names.next(&Name::of_header(header)))?,
-                    Err(reason) => shell.fault(&judged.place(&input), reason),
-                },
-                Ok(None) => break,
-                Err(error) => {
-                    shell.trouble(&input, &error);
-                    break;
-                }
+        let Some(bodies) = shell.tried(&input, Bodies::of(&input)) else { continue };
+        let mut bodies = bodies.limit(args.max_bytes.0).with_header();
+        while let Some(judged) = shell.tried(&input, bodies.next()).flatten() {
+            match &judged.verdict {
+                Ok(header) => write!(shell.out, "{}{end}", names.next(&Name::of_header(header)))?,
+                Err(reason) => shell.fault(&judged.place(&input), reason),
             }
         }
     }

@@ -13,7 +13,6 @@ use curt_tools::stream::deliver::{Target, Undelivered};
 use curt_tools::stream::ndjson::{Line, Lines};
 use curt_tools::stream::operands::{Input, inputs};
 use curt_tools::stream::place::{Folder, Outcome, put};
-use std::io::Read;
 use std::ops::ControlFlow;
 use std::process::ExitCode;
 
@@ -91,13 +90,8 @@ fn run(args: Args, shell: &mut Shell) -> Result<(), Stop> {
         return Err(Stop::usage("--print and --force go with --output"));
     }
     let summary_json = report_file(args.summary_json.as_ref())?;
-    let mut folder = match args.output.as_ref().map(|dir| Folder::open(&dir.0, whose)).transpose() {
-        Ok(folder) => folder,
-        Err(error) => {
-            shell.trouble(&"", &error);
-            return Ok(());
-        }
-    };
+    let folder = args.output.as_ref().map(|dir| Folder::open(&dir.0, whose)).transpose();
+    let Some(mut folder) = shell.tried(&"", folder) else { return Ok(()) };
     let mut packer = Packer {
         options: Options {
             all_rows: args.all_rows,
@@ -112,7 +106,7 @@ fn run(args: Args, shell: &mut Shell) -> Result<(), Stop> {
         match input.map(|input| (input.open(), input)) {
             Ok((Ok(file), input)) => {
                 let mut lines = Lines::new(file, args.max_bytes.0);
-                while let Some(line) = next(&mut lines, &input, shell) {
+                while let Some(line) = shell.tried(&input, lines.next()).flatten() {
                     if row(line, &input, &mut packer, folder.as_mut(), &args, shell)?.is_break() {
                         break 'all;
                     }
@@ -127,26 +121,10 @@ fn run(args: Args, shell: &mut Shell) -> Result<(), Stop> {
         }
     }
     progress.finish();
-    if let Some(Err(error)) = folder.map(Folder::finish) {
-        shell.trouble(&"", &error);
-    }
+    shell.tried(&"", folder.map_or(Ok(()), Folder::finish));
     Summary { quiet: args.quiet, verbose: args.verbose }.tell(shell, &packer.counts.line(PACK));
-    if let Some(Err(error)) = summary_json.map(|file| put(file, &packer.counts.json(PACK))) {
-        shell.trouble(&"", &error);
-    }
+    shell.tried(&"", summary_json.map_or(Ok(()), |file| put(file, &packer.counts.json(PACK))));
     Ok(())
-}
-
-/// The next line; a read error is told and ends the input.
-fn next<'l>(
-    lines: &'l mut Lines<Box<dyn Read + Send>>,
-    input: &Input,
-    shell: &mut Shell,
-) -> Option<Line<'l>> {
-    lines.next().unwrap_or_else(|error| {
-        shell.trouble(input, &error);
-        None
-    })
 }
 
 /// A break: no other row would get further.

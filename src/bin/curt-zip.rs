@@ -42,13 +42,9 @@ fn run(args: Args, shell: &mut Shell) -> Result<(), Stop> {
     if args.out.0 == Path::new("-") {
         return Err(Stop::usage("OUT is a file, so that it is whole or not there at all"));
     }
-    let mut bundler = match Whole::new(&args.out.0, if args.force { |_| true } else { is_zip }) {
-        Ok(file) => Bundler::new(file),
-        Err(error) => {
-            shell.trouble(&"", &error);
-            return Ok(());
-        }
-    };
+    let file = Whole::new(&args.out.0, if args.force { |_| true } else { is_zip });
+    let Some(file) = shell.tried(&"", file) else { return Ok(()) };
+    let mut bundler = Bundler::new(file);
     for input in files {
         let added = match input {
             Ok(input) => bodies(&input, args.max_bytes, &mut bundler, shell),
@@ -57,15 +53,14 @@ fn run(args: Args, shell: &mut Shell) -> Result<(), Stop> {
                 Ok(())
             }
         };
-        if let Err(error) = added {
-            shell.trouble(&"", &error);
+        if shell.tried(&"", added).is_none() {
             return Ok(());
         }
     }
     if bundler.count() == 0 {
         shell.fault(&"", &"no valid body, so no zip");
-    } else if let Err(error) = bundler.finish().and_then(Whole::finish) {
-        shell.trouble(&"", &error);
+    } else {
+        shell.tried(&"", bundler.finish().and_then(Whole::finish));
     }
     Ok(())
 }
@@ -77,22 +72,9 @@ fn bodies(
     bundler: &mut Bundler<Whole>,
     shell: &mut Shell,
 ) -> std::io::Result<()> {
-    let mut bodies = match Bodies::of(input) {
-        Ok(bodies) => bodies.limit(limit.0).with_header().spilling(),
-        Err(error) => {
-            shell.trouble(input, &error);
-            return Ok(());
-        }
-    };
-    loop {
-        let judged = match bodies.next() {
-            Ok(Some(judged)) => judged,
-            Ok(None) => return Ok(()),
-            Err(error) => {
-                shell.trouble(input, &error);
-                return Ok(());
-            }
-        };
+    let Some(bodies) = shell.tried(input, Bodies::of(input)) else { return Ok(()) };
+    let mut bodies = bodies.limit(limit.0).with_header().spilling();
+    while let Some(judged) = shell.tried(input, bodies.next()).flatten() {
         let place = judged.place(input);
         // A line becomes the file that curt-pack -o makes of it; a file stays as it is.
         let layout = matches!(judged.place, Place::Line(_)).then_some(Layout::Tabs);
@@ -107,4 +89,5 @@ fn bodies(
             },
         }
     }
+    Ok(())
 }

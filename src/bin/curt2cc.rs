@@ -127,13 +127,8 @@ fn run(args: Args, shell: &mut Shell) -> Result<(), Stop> {
         true => dir.0.join("projects").join(folder(cwd)),
         false => dir.0.clone(),
     });
-    let mut folder = match dir.map(|dir| Folder::open(&dir, whose)).transpose() {
-        Ok(folder) => folder,
-        Err(error) => {
-            shell.trouble(&"", &error);
-            return Ok(());
-        }
-    };
+    let folder = dir.map(|dir| Folder::open(&dir, whose)).transpose();
+    let Some(mut folder) = shell.tried(&"", folder) else { return Ok(()) };
     let options = Options {
         cwd: cwd.to_vec(),
         version: args.cc_version.as_ref().map_or(VERSION, |version| &version.0).to_owned(),
@@ -148,13 +143,9 @@ fn run(args: Args, shell: &mut Shell) -> Result<(), Stop> {
             Err(bad) => shell.trouble(&bad.place, &bad.reason),
         }
     }
-    if let Some(Err(error)) = folder.map(Folder::finish) {
-        shell.trouble(&"", &error);
-    }
+    shell.tried(&"", folder.map_or(Ok(()), Folder::finish));
     Summary { quiet: args.quiet, verbose: args.verbose }.tell(shell, &emitter.counts.line(EMIT));
-    if let Some(Err(error)) = summary_json.map(|file| put(file, &emitter.counts.json(EMIT))) {
-        shell.trouble(&"", &error);
-    }
+    shell.tried(&"", summary_json.map_or(Ok(()), |file| put(file, &emitter.counts.json(EMIT))));
     Ok(())
 }
 
@@ -165,22 +156,9 @@ fn bodies(
     args: &Args,
     shell: &mut Shell,
 ) -> Result<(), Stop> {
-    let mut bodies = match Bodies::of(input) {
-        Ok(bodies) => bodies.limit(args.max_bytes.0).keeping(),
-        Err(error) => {
-            shell.trouble(input, &error);
-            return Ok(());
-        }
-    };
-    loop {
-        let judged = match bodies.next() {
-            Ok(Some(judged)) => judged,
-            Ok(None) => return Ok(()),
-            Err(error) => {
-                shell.trouble(input, &error);
-                return Ok(());
-            }
-        };
+    let Some(bodies) = shell.tried(input, Bodies::of(input)) else { return Ok(()) };
+    let mut bodies = bodies.limit(args.max_bytes.0).keeping();
+    while let Some(judged) = shell.tried(input, bodies.next()).flatten() {
         let place = judged.place(input);
         if let Err(reason) = judged.verdict {
             emitter.counts.add(Count::Failed, 1);
@@ -203,4 +181,5 @@ fn bodies(
             Err(why) => shell.fault(&place, &why),
         }
     }
+    Ok(())
 }

@@ -48,13 +48,8 @@ fn run(args: Args, shell: &mut Shell) -> Result<(), Stop> {
     let state = state.ok_or_else(|| Stop::usage("no HOME: say --state DIR"))?;
     let inputs = inputs(args.files, args.files0_from).map_err(Stop::usage)?;
     let micros = Shell::now().duration_since(UNIX_EPOCH).map_or(0, |now| now.as_micros());
-    let mut spool = match Spool::open(&state, args.cap.0, u64::try_from(micros).unwrap_or_default()) {
-        Ok(spool) => spool,
-        Err(error) => {
-            shell.trouble(&"", &error);
-            return Ok(());
-        }
-    };
+    let spool = Spool::open(&state, args.cap.0, u64::try_from(micros).unwrap_or_default());
+    let Some(mut spool) = shell.tried(&"", spool) else { return Ok(()) };
     for input in inputs {
         let read = match input.map(|input| (input.open(), input)) {
             Ok((Ok(file), input)) => sessions(Lines::new(file, args.max_bytes.0), &input, &mut spool, shell),
@@ -71,9 +66,7 @@ fn run(args: Args, shell: &mut Shell) -> Result<(), Stop> {
             break;
         }
     }
-    if let Err(error) = spool.flush() {
-        shell.trouble(&"", &error);
-    }
+    shell.tried(&"", spool.flush());
     let added = spool.added;
     let line = format!(
         "{} sessions, {} grown; {} events added, {} known, {} repeated ends and beginnings",
@@ -128,11 +121,5 @@ fn close((session, good): (Session, bool), spool: &mut Spool, shell: &mut Shell)
         shell.fault(&format!("session {id}"), &"left out: not all of its events are good");
         return true;
     }
-    match spool.add(&session) {
-        Ok(()) => true,
-        Err(error) => {
-            shell.trouble(&"", &error);
-            false
-        }
-    }
+    shell.tried(&"", spool.add(&session)).is_some()
 }

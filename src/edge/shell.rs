@@ -115,6 +115,11 @@ impl Shell {
         self.complain(place, reason);
     }
 
+    /// What could be had; else [`trouble`](Shell::trouble) at `place`.
+    pub fn tried<T>(&mut self, place: &dyn Display, result: io::Result<T>) -> Option<T> {
+        result.map_err(|error| self.trouble(place, &error)).ok()
+    }
+
     /// `prog: text` on stderr. The status stays.
     pub fn say(&mut self, text: &dyn Display) {
         self.message(&text.to_string());

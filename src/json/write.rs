@@ -214,6 +214,21 @@ impl Relay {
     }
 }
 
+/// An object of these members, each already JSON; `None` when there are none.
+pub fn object(members: impl Iterator<Item = (&'static str, Vec<u8>)>) -> Option<Vec<u8>> {
+    let mut out = Vec::new();
+    let mut w = Writer::new(&mut out, Layout::Line);
+    w.open(b'{');
+    let mut any = false;
+    for (name, json) in members {
+        w.key(name);
+        w.raw(Raw::known(&json));
+        any = true;
+    }
+    w.close(b'}');
+    any.then_some(out)
+}
+
 /// Builds one value in a buffer. The caller keeps the grammar: a key before each member's value,
 /// every container closed.
 pub struct Writer<'o> {

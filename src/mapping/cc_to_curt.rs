@@ -25,7 +25,7 @@ use crate::cc::line::{Record, name};
 use crate::curt::write::{Body, Extra, Header, Message};
 use crate::json::raw::{Kind, Raw};
 use crate::json::text::{Text, is_blank, one_line};
-use crate::json::write::{Layout, Writer};
+use crate::json::write::{Layout, Writer, object};
 use crate::time::parse_rfc3339;
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
@@ -839,19 +839,4 @@ fn model_usage(cost: Raw<'_>) -> Option<Vec<u8>> {
     });
     let models = models.collect::<Vec<_>>().join(&b',');
     (!models.is_empty()).then(|| [b"[", &*models, b"]"].concat())
-}
-
-/// An object of these members; `None` when there are none.
-fn object(members: impl Iterator<Item = (&'static str, Vec<u8>)>) -> Option<Vec<u8>> {
-    let mut out = Vec::new();
-    let mut w = Writer::new(&mut out, Layout::Line);
-    w.open(b'{');
-    let mut any = false;
-    for (name, json) in members {
-        w.key(name);
-        w.raw(Raw::known(&json));
-        any = true;
-    }
-    w.close(b'}');
-    any.then_some(out)
 }

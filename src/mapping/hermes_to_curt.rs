@@ -26,7 +26,7 @@ use crate::hermes::session::{Cell, Row, Session};
 use crate::hermes::visible::{Fate, fates};
 use crate::json::raw::{Kind, Raw};
 use crate::json::text::{Text, is_blank, one_line};
-use crate::json::write::{Layout, Writer};
+use crate::json::write::{Layout, Writer, object};
 use crate::time::{in_window, to_millis};
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -390,21 +390,6 @@ fn model_usage(session: &Session<'_>) -> Option<Vec<u8>> {
     }
     w.close(b']');
     Some(out)
-}
-
-/// An object of these members; `None` when there are none.
-fn object(members: impl Iterator<Item = (&'static str, Vec<u8>)>) -> Option<Vec<u8>> {
-    let mut out = Vec::new();
-    let mut w = Writer::new(&mut out, Layout::Line);
-    w.open(b'{');
-    let mut any = false;
-    for (name, token) in members {
-        w.key(name);
-        w.raw(Raw::known(&token));
-        any = true;
-    }
-    w.close(b'}');
-    any.then_some(out)
 }
 
 #[cfg(test)]
